@@ -48,6 +48,24 @@ func TestStatefulClusterKeepsTheIdentityOfADeletedPod(t *testing.T) {
 	before := p.settles(3)
 	p.deletes(before[0].Name)
 	p.keptIdentity(before, before[0].Name)
+	p.fails(before[1].Name, "") // only a deletion keeps the identity
+	id := strings.TrimPrefix(before[1].Name, "db-")
+	p.eventually("a new identity takes the place of the pod that has failed", func(present) error {
+		names, _ := identities(p.settles(3))
+		if living, retired := p.claims(id); slices.Contains(names, before[1].Name) || len(living) > 0 || !slices.Equal(retired, []string{"db-data-" + id + " PodFinished", "db-logs-" + id + " PodFinished"}) {
+			return fmt.Errorf("the pods are %v; of identity %s there are the claims %v, and as former ones %v", names, id, living, retired)
+		}
+		return nil
+	})
+}
+
+// fails ends the containers of a pod, as a kubelet does: with conditions if its Node lacks resources.
+func (p pool) fails(pod, conditions string) {
+	p.t.Helper()
+	failed := fmt.Appendf(nil, `{"status": {"phase": "Failed", "conditions": [%s]}}`, conditions)
+	if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(p.t.Context(), pod, types.StrategicMergePatchType, failed, metav1.PatchOptions{}, "status"); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 func TestStatefulClusterKeepsTheIdentityOfAnEvictedPod(t *testing.T) {
@@ -60,6 +78,15 @@ func TestStatefulClusterKeepsTheIdentityOfAnEvictedPod(t *testing.T) {
 	p.keptIdentity(before, first)
 	e.eventually("the second pod is evicted", func(present) error { return e.evict(second) })
 	p.keptIdentity(before, first, second)
+	third := before[2]
+	p.fails(third.Name, `{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}`)
+	e.eventually("another pod has the name of the pod that the kubelet evicted", func(now present) error {
+		if pod := now.pods[third.Name]; pod == nil || pod.UID == third.UID {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	p.keptIdentity(before, first, second, third.Name)
 }
 
 func TestStatefulClusterKeepsTheIdentityOfAPodThatAPersonRetains(t *testing.T) {

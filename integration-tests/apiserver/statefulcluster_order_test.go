@@ -1,12 +1,16 @@
 package apiserver_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // inOrder returns the pods in the order in which they were created.
@@ -20,8 +24,8 @@ func TestStatefulClusterCreatesPodsInOrder(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.withRoleForPools()
-	p := s.createPool(3, map[string]any{"podManagementPolicy": "OrderedReady"})
-	p.settles(3)
+	p := s.createPool(5, map[string]any{"podManagementPolicy": "OrderedReady", "template": podTemplate(map[string]any{localcluster.ReadyAfter: "500ms"})})
+	p.settles(5)
 	former := time.Time{}
 	for _, pod := range p.inOrder() {
 		if pod.CreationTimestamp.Time.Before(former) {
@@ -33,6 +37,53 @@ func TestStatefulClusterCreatesPodsInOrder(t *testing.T) {
 			}
 		}
 	}
+	for _, count := range p.counted() {
+		if count.exist-count.ready > 1 {
+			t.Errorf("%d pods existed of which %d were Ready", count.exist, count.ready)
+		}
+	}
+}
+
+func TestStatefulClusterCreatesAllPodsBeforeOneIsReady(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 5, map[string]any{"podManagementPolicy": "Parallel", "template": podTemplate(map[string]any{localcluster.ReadyAfter: "3s"})})
+	p.settles(5)
+	for _, count := range p.counted() {
+		if count.ready > 0 && count.exist < 5 {
+			t.Errorf("%d pods existed when %d were Ready", count.exist, count.ready)
+		}
+	}
+}
+
+// count is how many pods of a StatefulCluster exist, and how many of them are Ready.
+type count struct{ exist, ready int }
+
+// counted returns the counts after each change of a pod since the namespace exists, in the order of the API server.
+func (p pool) counted() (counts []count) {
+	p.t.Helper()
+	history, err := p.witness.Events()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	slices.SortStableFunc(history, func(a, b judge.Event) int { return cmp.Compare(a.Version, b.Version) })
+	pods := map[string]*judge.Pod{}
+	for _, e := range history {
+		if e.Pod == nil || e.Pod.Labels["lockstep.dev/statefulcluster"] != p.name {
+			continue
+		}
+		keep(pods, e.Pod.UID, e.Pod, e.Pod.Deleted)
+		now := count{exist: len(pods)}
+		for _, pod := range pods {
+			if pod.Serving() {
+				now.ready++
+			}
+		}
+		counts = append(counts, now)
+	}
+	if len(counts) == 0 {
+		p.t.Fatal("no pod was observed")
+	}
+	return counts
 }
 
 // A pod that never becomes Ready holds up the next one for its startup time, and no longer.

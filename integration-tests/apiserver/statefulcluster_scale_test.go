@@ -2,11 +2,15 @@ package apiserver_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // An autoscaler sets the replicas through the subresource scale, and reads there which pods to measure. A PodDisruptionBudget
@@ -64,4 +68,39 @@ func (p pool) awaitDesiredHealthy(want int32) {
 		}
 		return nil
 	})
+}
+
+// A pod that terminates for long is neither deleted again, nor does another one leave for it.
+func TestStatefulClusterDeletesAPodThatTerminatesForLongOnce(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 5, map[string]any{"template": podTemplate(map[string]any{localcluster.GoneAfter: "10s"})})
+	before, _ := identities(p.settles(5))
+	p.updates(`{"spec": {"replicas": 4}}`)
+	p.settlesExceptHold(4)
+	terminating := func() (names []string) {
+		for name, pod := range p.witness.now().pods {
+			if pod.DeletionTimestamp != nil {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	first := terminating()
+	p.updates(`{"metadata": {"annotations": {"example.com/changed": "true"}}, "spec": {"minReadySeconds": 1}}`) // which causes further plans
+	p.stays("only one pod terminates", 3*time.Second, func(present) error {
+		if now := terminating(); len(now) != 1 || !slices.Equal(first, now) || len(p.pods()) != 4 {
+			return fmt.Errorf("%v terminate, before it was %v; %d others", now, first, len(p.pods()))
+		}
+		return nil
+	})
+	p.settles(4)
+	var deleted []string
+	for _, r := range p.requests() {
+		if r.Verb == "delete" && r.Resource == "pods" && r.User == user(home) {
+			deleted = append(deleted, r.Name)
+		}
+	}
+	if len(deleted) != 1 || !slices.Contains(before, deleted[0]) {
+		t.Errorf("lockstep deleted the pods %v, want one", deleted)
+	}
 }

@@ -442,7 +442,9 @@ func (p pool) hasRevisions(newest, ofPods string, want int) {
 			return err
 		}
 		has := func(image string) bool {
-			return slices.ContainsFunc(list.Items, func(r appsv1.ControllerRevision) bool { return strings.Contains(string(r.Data.Raw), fmt.Sprintf("%q", image)) })
+			return slices.ContainsFunc(list.Items, func(r appsv1.ControllerRevision) bool {
+				return strings.Contains(string(r.Data.Raw), fmt.Sprintf("%q", image))
+			})
 		}
 		if len(list.Items) != want || !has(newest) || !has(ofPods) {
 			return fmt.Errorf("%d revisions; the newest one is there: %t, that of the pods: %t", len(list.Items), has(newest), has(ofPods))

@@ -1,0 +1,204 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// ends deletes a pod, waits for another one in its place, and returns the identity that has ended.
+func (p pool) ends(replicas int, pod string) (id string) {
+	p.t.Helper()
+	p.deletes(pod)
+	p.settles(replicas)
+	return strings.TrimPrefix(pod, p.name+"-")
+}
+
+// keepsClaims waits until an identity has so many claims that say that it has ended.
+func (p pool) keepsClaims(id string, want int) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("%d claims say that identity %s has ended", want, id), func(present) error {
+		if living, retired := p.claims(id); len(living) > 0 || len(retired) != want {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+}
+
+// annotates sets annotations of a claim of an identity.
+func (p pool) annotates(id, claim, annotations string) {
+	p.t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": %s}}`, annotations)
+	if _, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).Patch(p.t.Context(), p.name+"-"+claim+"-"+id, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestStatefulClusterDeletesSpentClaimsByNumberAndAge(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"retiredLimit": int64(1)}})
+	before, _ := identities(p.settles(2))
+	kept := strings.TrimPrefix(before[0], "db-")
+	p.annotates(kept, "data", `{"lockstep.dev/keep": "true"}`)
+	p.ends(2, before[0])
+	p.keepsClaims(kept, 2)
+	p.pauses() // times have whole seconds
+	earlier := p.ends(2, before[1])
+	p.keepsClaims(earlier, 2)
+	p.pauses()
+	later := p.ends(2, p.pods()[0].Name)
+	p.keepsClaims(earlier, 0)
+	p.keepsClaims(later, 2)
+	const age = 3 * time.Second
+	p.updates(fmt.Sprintf(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"retiredLimit": null, "retiredTTLSeconds": %d}}}`, int(age.Seconds())))
+	p.keepsClaims(later, 0)
+	began := time.Now()
+	p.keepsClaims(p.ends(2, p.pods()[0].Name), 0)
+	if after := time.Since(began); after < age-time.Second {
+		t.Errorf("claims were deleted %s after the deletion of their pod, want at least %s", after, age)
+	}
+	running := p.pods()[0]
+	living := strings.TrimPrefix(running.Name, "db-")
+	claims := p.uidsOfClaims(living)
+	for _, claim := range []string{"data", "logs"} {
+		p.annotates(living, claim, `{"lockstep.dev/retired-at": "2026-01-01T00:00:00Z", "lockstep.dev/retired-reason": "ScaledDown"}`)
+	}
+	p.eventually("the claims of a pod that runs lose marks that are false", func(present) error {
+		if living, retired := p.claims(living); len(living) != 2 || len(retired) > 0 {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+	if after := p.uidsOfClaims(living); !maps.Equal(claims, after) || !slices.ContainsFunc(p.settles(2), func(pod corev1.Pod) bool { return pod.UID == running.UID }) {
+		t.Errorf("the claims were %v and are %v, or the pod %s is gone", claims, after, running.Name)
+	}
+	p.keepsClaims(kept, 2)
+}
+
+// pauses waits until the next identity that ends does so in another second.
+func (p pool) pauses() {
+	p.t.Helper()
+	from := time.Now().Truncate(time.Second)
+	p.eventually("another second begins", func(present) error {
+		if time.Now().Truncate(time.Second).Equal(from) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// uidsOfClaims returns the UIDs of the claims with the label of an identity, without those that are being deleted. Without an
+// identity it returns those of all identities.
+func (p pool) uidsOfClaims(id string) map[string]types.UID {
+	p.t.Helper()
+	selector := "lockstep.dev/instance-id"
+	if id != "" {
+		selector += "=" + id
+	}
+	list, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(p.t.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	uids := map[string]types.UID{}
+	for _, c := range list.Items {
+		if c.DeletionTimestamp == nil {
+			uids[c.Name] = c.UID
+		}
+	}
+	return uids
+}
+
+// isDeleted deletes the object, as users do, and waits until its pods are gone. Until then each of them has its claims.
+func (p pool) isDeleted() {
+	p.t.Helper()
+	if err := p.resources(statefulClusters).Delete(p.t.Context(), p.name, deleteOptions); err != nil {
+		p.t.Fatal(err)
+	}
+	p.eventually("the object and its pods are gone", func(present) error {
+		claims, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(p.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		pods, err := p.world.admin.CoreV1().Pods(p.scene.name).List(p.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			id := pods.Items[i].Labels["lockstep.dev/instance-id"]
+			if !slices.ContainsFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool { return c.Labels["lockstep.dev/instance-id"] == id }) {
+				p.t.Fatalf("pod %s exists without its claims", pods.Items[i].Name)
+			}
+		}
+		if _, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions); !apierrors.IsNotFound(err) || len(pods.Items) > 0 {
+			return fmt.Errorf("%d pods exist, and the object: %w", len(pods.Items), err)
+		}
+		return nil
+	})
+}
+
+// An object of the same name is another one. Claims follow whenDeleted as it is when the object is deleted.
+func TestStatefulClusterOfAFormerNameHasNewIdentitiesAndLeavesTheClaimsOfTheFormerOne(t *testing.T) {
+	t.Parallel()
+	deletes := map[string]any{"whenDeleted": "Delete", "retiredTTLSeconds": int64(1)}
+	p := sharedPool(t, 2, map[string]any{"persistentVolumeClaimRetentionPolicy": deletes})
+	former, _ := identities(p.settles(2))
+	p.areOwned(4)
+	p.updates(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}}`)
+	p.areOwned(0)
+	retained := p.uidsOfClaims("")
+	p.isDeleted()
+	p.stays("the claims stay", aWhile, func(present) error { return sameClaims(retained, p.uidsOfClaims("")) })
+	p.createPool(2, map[string]any{"persistentVolumeClaimRetentionPolicy": deletes, "template": podTemplate(map[string]any{localcluster.GoneAfter: "2s"})})
+	now, _ := identities(p.settles(2))
+	for _, name := range now {
+		if slices.Contains(former, name) {
+			t.Errorf("the name %s was used again", name)
+		}
+	}
+	p.keepsClaims(p.ends(2, now[0]), 0)
+	p.areOwned(4)
+	p.isDeleted()
+	p.eventually("the claims of the second object are deleted, those of the first one stay", func(present) error {
+		return sameClaims(retained, p.uidsOfClaims(""))
+	})
+}
+
+// sameClaims returns an error if there are other claims than before.
+func sameClaims(before, after map[string]types.UID) error {
+	if !maps.Equal(before, after) {
+		return fmt.Errorf("the claims were %v and are %v", sortedKeys(before), sortedKeys(after))
+	}
+	return nil
+}
+
+// areOwned waits until that many claims belong to the object.
+func (p pool) areOwned(want int) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("%d claims belong to the object", want), func(present) error {
+		list, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(p.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		owned := 0
+		for _, c := range list.Items {
+			if len(c.OwnerReferences) > 0 && c.DeletionTimestamp == nil {
+				owned++
+			}
+		}
+		if owned != want {
+			return fmt.Errorf("%d of %d do", owned, len(list.Items))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,100 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// quota allows so many objects of a resource in the namespace. The result removes the quota.
+func (s *scene) quota(of corev1.ResourceName, most string) (lift func()) {
+	s.t.Helper()
+	quotas, name := s.world.admin.CoreV1().ResourceQuotas(s.name), "most-"+string(of)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{of: resource.MustParse(most)}}}
+	if _, err := quotas.Create(s.t.Context(), quota, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	s.eventually("the quota counts", func(present) error {
+		q, err := quotas.Get(s.t.Context(), name, getOptions)
+		if _, counted := q.Status.Used[of]; err == nil && !counted {
+			err = errors.New("it has no status")
+		}
+		return err
+	})
+	return func() {
+		s.t.Helper()
+		if err := quotas.Delete(s.t.Context(), name, deleteOptions); err != nil && !apierrors.IsNotFound(err) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// isRefused waits until the status shows that the API server refuses an object, with each part of its message.
+func (p pool) isRefused(parts ...string) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("the status says %q", parts), func(present) error {
+		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		code, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
+		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
+		if code != "RequestForbidden" || slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(message, part) }) {
+			return fmt.Errorf("it says %s: %s", code, message)
+		}
+		return nil
+	})
+}
+
+func TestStatefulClusterGoesOnOnceAQuotaAllowsItsPodsAndClaims(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, nil)
+	before := p.settles(2)
+	lift := p.quota(corev1.ResourcePods, "2")
+	p.updates(`{"spec": {"replicas": 3}}`)
+	p.isRefused("pods", "exceeded quota: most-pods")
+	p.stays("no claim exists without a pod", aWhile, func(present) error {
+		if claims := p.asks(); len(p.pods()) != 2 || len(claims) != 4 {
+			return fmt.Errorf("%d pods and the claims %v", len(p.pods()), claims)
+		}
+		return nil
+	})
+	lift()
+	three := p.settles(3)
+	lift = p.quota(corev1.ResourcePersistentVolumeClaims, "7") // one of the two claims is created
+	p.updates(`{"spec": {"replicas": 4}}`)
+	p.isRefused(`persistentvolumeclaims "db-`, "exceeded quota: most-persistentvolumeclaims")
+	var gated corev1.Pod
+	p.stays("the fourth pod keeps its scheduling gate", aWhile, func(present) error {
+		waiting := slices.DeleteFunc(p.pods(), func(pod corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 })
+		if len(waiting) != 1 || gated.UID != "" && waiting[0].UID != gated.UID {
+			return fmt.Errorf("%d pods have a gate", len(waiting))
+		}
+		gated = waiting[0]
+		return nil
+	})
+	lift()
+	four := p.settles(4)
+	_, uids := identities(four)
+	for _, pod := range slices.Concat(before, three, []corev1.Pod{gated}) {
+		if !slices.Contains(uids, string(pod.UID)) {
+			t.Errorf("pod %s has been replaced", pod.Name)
+		}
+	}
+	for _, pod := range four {
+		if living, retired := p.claims(strings.TrimPrefix(pod.Name, "db-")); len(living) != 2 || len(retired) > 0 {
+			t.Errorf("pod %s has the claims %v and the retired claims %v", pod.Name, living, retired)
+		}
+	}
+	if claims := p.asks(); len(claims) != 8 {
+		t.Errorf("the claims are %v", claims)
+	}
+}
