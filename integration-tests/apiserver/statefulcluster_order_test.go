@@ -39,7 +39,7 @@ func TestStatefulClusterCreatesPodsInOrder(t *testing.T) {
 	}
 	for _, count := range p.counted() {
 		if count.exist-count.ready > 1 {
-			t.Errorf("%d pods existed of which %d were Ready", count.exist, count.ready)
+			t.Fatalf("%d pods existed of which %d were Ready", count.exist, count.ready)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestStatefulClusterCreatesAllPodsBeforeOneIsReady(t *testing.T) {
 	p.settles(5)
 	for _, count := range p.counted() {
 		if count.ready > 0 && count.exist < 5 {
-			t.Errorf("%d pods existed when %d were Ready", count.exist, count.ready)
+			t.Fatalf("%d pods existed when %d were Ready", count.exist, count.ready)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (s *scene) others() pool {
 	s.t.Helper()
 	labels := map[string]string{"app": "db"}
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: "db:1"}}}
-	if _, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "alone", Labels: labels}, Spec: spec}, createOptions); err != nil {
+	if _, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-alone", Labels: labels}, Spec: spec}, createOptions); err != nil {
 		s.t.Fatal(err)
 	}
 	ofSet := map[string]string{"app": "db", "tier": "set"}

@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -73,26 +74,31 @@ func (p pool) awaitDesiredHealthy(want int32) {
 // A pod that terminates for long is neither deleted again, nor does another one leave for it.
 func TestStatefulClusterDeletesAPodThatTerminatesForLongOnce(t *testing.T) {
 	t.Parallel()
-	p := sharedPool(t, 5, map[string]any{"template": podTemplate(map[string]any{localcluster.GoneAfter: "10s"})})
+	p := sharedPool(t, 5, map[string]any{"template": podTemplate(map[string]any{localcluster.GoneAfter: "15s"})})
 	before, _ := identities(p.settles(5))
 	p.updates(`{"spec": {"replicas": 4}}`)
-	p.settlesExceptHold(4)
-	terminating := func() (names []string) {
-		for name, pod := range p.witness.now().pods {
+	var leaves string
+	p.eventually("a pod terminates", func(now present) error {
+		for name, pod := range now.pods {
 			if pod.DeletionTimestamp != nil {
-				names = append(names, name)
+				leaves = name
+				return nil
 			}
 		}
-		return names
-	}
-	first := terminating()
+		return errors.New("none does")
+	})
 	p.updates(`{"metadata": {"annotations": {"example.com/changed": "true"}}, "spec": {"minReadySeconds": 1}}`) // which causes further plans
-	p.stays("only one pod terminates", 3*time.Second, func(present) error {
-		if now := terminating(); len(now) != 1 || !slices.Equal(first, now) || len(p.pods()) != 4 {
-			return fmt.Errorf("%v terminate, before it was %v; %d others", now, first, len(p.pods()))
+	p.stays("no other pod terminates", 3*time.Second, func(now present) error {
+		for name, pod := range now.pods {
+			if pod.DeletionTimestamp != nil && name != leaves {
+				return errors.New(name + " does, beside " + leaves)
+			}
 		}
 		return nil
 	})
+	if pod := p.witness.now().pods[leaves]; pod == nil {
+		t.Errorf("pod %s was gone too soon to show anything", leaves)
+	}
 	p.settles(4)
 	var deleted []string
 	for _, r := range p.requests() {
@@ -100,7 +106,7 @@ func TestStatefulClusterDeletesAPodThatTerminatesForLongOnce(t *testing.T) {
 			deleted = append(deleted, r.Name)
 		}
 	}
-	if len(deleted) != 1 || !slices.Contains(before, deleted[0]) {
-		t.Errorf("lockstep deleted the pods %v, want one", deleted)
+	if !slices.Equal(deleted, []string{leaves}) || !slices.Contains(before, leaves) {
+		t.Errorf("lockstep deleted the pods %v, want %s", deleted, leaves)
 	}
 }
