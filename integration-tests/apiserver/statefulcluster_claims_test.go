@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
@@ -63,10 +64,10 @@ func TestStatefulClusterDeletesSpentClaimsByNumberAndAge(t *testing.T) {
 	const age = 3 * time.Second
 	p.updates(fmt.Sprintf(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"retiredLimit": null, "retiredTTLSeconds": %d}}}`, int(age.Seconds())))
 	p.keepsClaims(later, 0)
-	began := time.Now()
-	p.keepsClaims(p.ends(2, p.pods()[0].Name), 0)
-	if after := time.Since(began); after < age-time.Second {
-		t.Errorf("claims were deleted %s after the deletion of their pod, want at least %s", after, age)
+	last := p.ends(2, p.pods()[0].Name)
+	p.keepsClaims(last, 0)
+	if old := p.ageWhenDeleted(last); old < age {
+		t.Errorf("claims were deleted %s after the end of their identity, want at least %s", old, age)
 	}
 	running := p.pods()[0]
 	living := strings.TrimPrefix(running.Name, "db-")
@@ -84,6 +85,24 @@ func TestStatefulClusterDeletesSpentClaimsByNumberAndAge(t *testing.T) {
 		t.Errorf("the claims were %v and are %v, or the pod %s is gone", claims, after, running.Name)
 	}
 	p.keepsClaims(kept, 2)
+}
+
+// ageWhenDeleted returns how long after the end of an identity lockstep first asked for the deletion of a claim of it.
+func (p pool) ageWhenDeleted(id string) time.Duration {
+	p.t.Helper()
+	history, err := p.witness.Events()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	i := slices.IndexFunc(history, func(e judge.Event) bool { return e.Claim != nil && e.Claim.ID == id && e.Claim.Retired })
+	requests := p.requests()
+	j := slices.IndexFunc(requests, func(r judge.Request) bool {
+		return r.Verb == "delete" && r.Resource == "persistentvolumeclaims" && strings.HasSuffix(r.Name, "-"+id)
+	})
+	if i < 0 || j < 0 {
+		p.t.Fatalf("identity %s: its end is event %d, and the deletion of a claim is request %d", id, i, j)
+	}
+	return requests[j].At.Sub(history[i].Claim.RetiredAt)
 }
 
 // pauses waits until the next identity that ends does so in another second.
