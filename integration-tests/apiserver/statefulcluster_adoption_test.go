@@ -176,6 +176,10 @@ func TestStatefulClusterThatIsAppliedAgainKeepsItsPods(t *testing.T) {
 			t.Errorf("pod %s (%s) is %s (%s) now", before[i].Name, before[i].UID, pod.Name, pod.UID)
 		}
 	}
+	revisions, err := s.world.admin.AppsV1().ControllerRevisions(s.name).List(t.Context(), listOptions)
+	if err != nil || len(revisions.Items) != 1 {
+		t.Errorf("there are %d revisions, want that of the former object: %v", len(revisions.Items), err)
+	}
 	object, err := objects.Get(t.Context(), "db", getOptions)
 	if err != nil {
 		t.Fatal(err)

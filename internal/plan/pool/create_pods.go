@@ -36,7 +36,11 @@ func (a CreatePods) Effect() plan.Effect {
 
 // Event implements plan.Action.
 func (a CreatePods) Event() plan.Event {
-	return plan.Event{Zone: a.Pool, Action: "CreatePods", Note: fmt.Sprintf("created %d pods: %s", len(a.IDs), a.Reason().Sentence())}
+	what := fmt.Sprintf("%d pods", len(a.IDs))
+	if len(a.IDs) == 1 {
+		what = "pod " + PodName(a.Pool, a.IDs[0])
+	}
+	return plan.Event{Zone: a.Pool, Action: "CreatePods", Note: fmt.Sprintf("created %s: %s", what, a.Reason().Sentence())}
 }
 
 // String implements plan.Action: create 2 pods of web at web-1: web-0123456789abcdef web-fedcba9876543210.

@@ -29,8 +29,11 @@ func (a GrowClaim) Effect() plan.Effect {
 	return plan.Effect{Zone: a.Claim.Name, Order: plan.WithoutHold, Visible: true}
 }
 
-// Event implements plan.Action.
+// Event implements plan.Action. A claim that was adopted only gets a note of what it asks for.
 func (a GrowClaim) Event() plan.Event {
+	if a.Claim.Storage.Bytes == 0 {
+		return plan.Event{}
+	}
 	return plan.Event{Zone: a.Pool, Action: "GrowClaim", Note: fmt.Sprintf("asked for %s for claim %s: %s", a.To.Text, a.Claim.Name, a.Reason().Sentence())}
 }
 
