@@ -69,11 +69,18 @@ func (s *Snapshot) recordedHandovers() []handover {
 	return recorded
 }
 
-// handsOver reports whether an identity gets another pod after the end of the recorded one. That of an evicted pod does so if
-// it is kept.
+// handsOver reports whether an identity gets another pod after the end of the recorded one. After a granted eviction it does so
+// if the identity of an evicted pod is kept, or that of a deleted one: a client may have deleted the pod instead.
 func (s *Snapshot) handsOver(id ID, i plan.Intent) bool {
 	retained := slices.ContainsFunc(s.claimsOf(id), func(c Claim) bool { return c.Retain && c.From == i.UID })
-	return i.Cause == reason.IdentityHandover || i.Granted() && (retained || s.Object.Keep.OnEviction)
+	kept := retained || s.Object.Keep.OnEviction || s.Object.Keep.OnDelete && !s.isEvicted(i)
+	return i.Cause == reason.IdentityHandover || i.Granted() && kept
+}
+
+// isEvicted reports whether the recorded pod says that it was evicted.
+func (s *Snapshot) isEvicted(i plan.Intent) bool {
+	pod, shown := s.podNamed(i.Pod)
+	return shown && pod.UID == i.UID && pod.Disrupted
 }
 
 func (s *Snapshot) overdue(p Pod) bool {

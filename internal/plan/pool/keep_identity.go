@@ -177,7 +177,7 @@ func (p *poolState) unmarkings() []plan.Action {
 	var steps []plan.Action
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		endsUnkept := pod.Phase == plan.Terminating && p.Object.Keep.Any() && !p.keeps(pod) && !p.ends[pod.UID]
+		endsUnkept := pod.Phase == plan.Terminating && p.Object.Keep.Any() && !p.keeps(pod) && (!p.ends[pod.UID] || p.beganOf[pod.Name].Granted())
 		if !p.owns(pod) || !endsUnkept && !p.isDoneWithHandover(pod) {
 			continue
 		}

@@ -92,7 +92,7 @@ var shares = []int{5, 0, 0, 30, 0, 0}
 
 // keeps are which identities are kept if other clients end their pods, by seed. With another remainder, people ask for it for
 // single pods.
-var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {}, {OnEviction: true}, {}}
+var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {OnDelete: true}, {OnEviction: true}, {}}
 
 const retains = 3
 
