@@ -18,11 +18,11 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// ends deletes a pod, waits for another one in its place, and returns the identity that has ended.
-func (p pool) ends(replicas int, pod string) (id string) {
+// ends deletes one of two pods, waits for another one in its place, and returns the identity that has ended.
+func (p pool) ends(pod string) (id string) {
 	p.t.Helper()
 	p.deletes(pod)
-	p.settles(replicas)
+	p.settles(2)
 	return strings.TrimPrefix(pod, p.name+"-")
 }
 
@@ -52,19 +52,19 @@ func TestStatefulClusterDeletesSpentClaimsByNumberAndAge(t *testing.T) {
 	before, _ := identities(p.settles(2))
 	kept := strings.TrimPrefix(before[0], "db-")
 	p.annotates(kept, "data", `{"lockstep.dev/keep": "true"}`)
-	p.ends(2, before[0])
+	p.ends(before[0])
 	p.keepsClaims(kept, 2)
 	p.pauses() // times have whole seconds
-	earlier := p.ends(2, before[1])
+	earlier := p.ends(before[1])
 	p.keepsClaims(earlier, 2)
 	p.pauses()
-	later := p.ends(2, p.pods()[0].Name)
+	later := p.ends(p.pods()[0].Name)
 	p.keepsClaims(earlier, 0)
 	p.keepsClaims(later, 2)
 	const age = 3 * time.Second
 	p.updates(fmt.Sprintf(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"retiredLimit": null, "retiredTTLSeconds": %d}}}`, int(age.Seconds())))
 	p.keepsClaims(later, 0)
-	last := p.ends(2, p.pods()[0].Name)
+	last := p.ends(p.pods()[0].Name)
 	p.keepsClaims(last, 0)
 	if old := p.ageWhenDeleted(last); old < age {
 		t.Errorf("claims were deleted %s after the end of their identity, want at least %s", old, age)
@@ -171,7 +171,7 @@ func TestStatefulClusterOfAFormerNameHasNewIdentitiesAndLeavesTheClaimsOfTheForm
 	t.Parallel()
 	p := sharedPool(t, 2, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Delete"}})
 	before, _ := identities(p.settles(2))
-	p.keepsClaims(p.ends(2, before[0]), 2)
+	p.keepsClaims(p.ends(before[0]), 2)
 	p.areOwned(6)
 	p.updates(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}}`)
 	p.areOwned(0)
@@ -188,7 +188,7 @@ func TestStatefulClusterOfAFormerNameHasNewIdentitiesAndLeavesTheClaimsOfTheForm
 			t.Errorf("the name %s was used again", name)
 		}
 	}
-	p.keepsClaims(p.ends(2, now[0]), 0)
+	p.keepsClaims(p.ends(now[0]), 0)
 	p.areOwned(4)
 	p.isDeleted()
 	p.eventually("the claims of the second object are deleted, those of the first one stay", func(present) error {
