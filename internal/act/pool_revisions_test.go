@@ -2,6 +2,7 @@ package act_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,9 +54,7 @@ func TestARevisionOfAFormerObjectIsTakenOver(t *testing.T) {
 					return nil
 				}
 				metadata := map[string]any{"name": "db-" + hash, "uid": "r", "resourceVersion": "9", "labels": map[string]any{"lockstep.dev/statefulcluster": "db"}}
-				for field, value := range tc.metadata {
-					metadata[field] = value
-				}
+				maps.Copy(metadata, tc.metadata)
 				return map[string]any{"kind": "ControllerRevision", "apiVersion": "apps/v1", "metadata": metadata, "data": tc.data}
 			}
 			s := testPool()

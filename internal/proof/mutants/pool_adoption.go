@@ -30,7 +30,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "pods born before orphans are looked for",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tif p.looks() {", "\tif false {"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tif p.looks() || p.moves() {", "\tif false {"}},
 		Test:  poolScenarios + "orphans-are-looked-for-before-pods-are-created", Rule: "create 2 pods of web",
 	},
 	{

@@ -617,7 +617,7 @@ var unnoticedInWrites = []Mutant{
 	},
 	{
 		Name:  "pod that terminates, taken for an orphan",
-		Edits: []Edit{{actAdoption, "ended := p.DeletionTimestamp != nil || ", "ended := "}},
+		Edits: []Edit{{actAdoption, "ends := p.DeletionTimestamp != nil || ", "ends := "}},
 		Test:  whichOrphans + "it terminates", Rule: "orphans (-want +got)",
 	},
 	{
