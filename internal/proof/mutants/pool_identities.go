@@ -34,7 +34,7 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "eviction whose identity is given up although it is kept",
-		Edits: []Edit{{poolHandOver, "i.Granted() && (retained || s.Object.Keep.OnEviction)", "i.Granted() && retained"}},
+		Edits: []Edit{{poolHandOver, "kept := retained || s.Object.Keep.OnEviction ||", "kept := retained ||"}},
 		Test:  poolScenarios + "a-granted-eviction-becomes-a-hand-over", Rule: "retire a of web",
 	},
 	{

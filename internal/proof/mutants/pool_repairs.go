@@ -156,7 +156,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "missing pod that does not wait for the end of the former one",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.pausing)-p.awaited())", "-len(p.pausing))"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.neverMatched())-p.awaited())", "-len(p.neverMatched()))"}},
 		Test:  poolScenarios + "a-missing-pod-waits-for-the-end-of-the-former-one", Rule: "create 1 pods of web",
 	},
 	{
