@@ -14,7 +14,7 @@ const readAgain = 2 * time.Second
 
 // statefulClusterStatus shows a StatefulCluster, or follows it until ctx ends.
 func (a *app) statefulClusterStatus(ctx context.Context, c *cluster, name string, watch bool) error {
-	drawn := ""
+	drawn, began := "", a.now()
 	for {
 		s, err := c.readStatefulCluster(ctx, name)
 		if ctx.Err() != nil {
@@ -32,7 +32,9 @@ func (a *app) statefulClusterStatus(ctx context.Context, c *cluster, name string
 		if !watch {
 			return a.print(p)
 		}
-		if err := a.showChange(p, &drawn); err != nil {
+		still := a.page()
+		addStatefulCluster(still, v, began)
+		if err := a.showChange(p, still.String(), &drawn); err != nil {
 			return err
 		}
 		select {
@@ -43,15 +45,17 @@ func (a *app) statefulClusterStatus(ctx context.Context, c *cluster, name string
 	}
 }
 
-// showChange shows a page that has changed: on a terminal in the place of the former one.
-func (a *app) showChange(p *screen.Page, drawn *string) error {
+// showChange shows a page that has changed: on a terminal in the place of the former one, elsewhere below it, with the time.
+// still is the page without what changes all the time.
+func (a *app) showChange(p *screen.Page, still string, drawn *string) error {
 	if a.style.Bars {
 		return a.redraw(p, drawn)
 	}
-	if p.String() == *drawn {
+	if still == *drawn {
 		return nil
 	}
-	*drawn = p.String()
+	*drawn = still
+	p.Head(screen.In(screen.Faint, screen.Clock(a.now())))
 	return a.print(p)
 }
 

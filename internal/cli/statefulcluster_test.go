@@ -118,9 +118,9 @@ func TestAFollowedStatefulClusterIsPrintedWhenItChanges(t *testing.T) {
 	inScene(t, nil, func(s *scene) {
 		s.server.showStatefulCluster("db")
 		out := s.watches("status", "stc/db", "-w")
-		time.Sleep(5 * readAgain)
+		time.Sleep(time.Hour)
 		if got := strings.Count(out.String(), "team/db Reconciling"); got != 1 {
-			t.Errorf("printed %d times without a change", got)
+			t.Errorf("printed %d times although only ages have changed", got)
 		}
 		s.server.put(claimsOfAPool+"db-data-c", object{"metadata": object{"name": "db-data-c", "namespace": "team", "labels": object{
 			"lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "c", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u",

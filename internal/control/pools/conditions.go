@@ -61,9 +61,12 @@ func progressing(d pool.Status, code reason.Code, message string) metav1.Conditi
 
 // resizing says whether lockstep asks for more storage for claims.
 func resizing(d pool.Status) metav1.Condition {
-	code, message := reason.ClaimGrown, fmt.Sprintf("more storage is being asked for %d claims", d.Growing)
-	if !d.NotGrown.None() {
+	code, message := reason.ClaimGrown, "no claim needs more storage"
+	switch {
+	case !d.NotGrown.None():
 		code, message = d.NotGrown.Code, d.NotGrown.Sentence()
+	case d.Growing > 0:
+		message = fmt.Sprintf("more storage is being asked for %d claims", d.Growing)
 	}
 	return condition("VolumesResizing", d.Growing > 0 || !d.NotGrown.None(), code, message)
 }
