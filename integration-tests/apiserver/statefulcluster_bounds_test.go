@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +35,7 @@ metadata: {name: NAME}
 spec: {policyName: NAME}
 `
 
-// changesLabels makes the API server change the label app of new pods, until the test or the returned function ends that.
+// changesLabels makes the API server change the label app of new pods, until the returned function is called.
 func (s *scene) changesLabels() (stop func()) {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "policy.yaml")
@@ -48,8 +48,12 @@ func (s *scene) changesLabels() (stop func()) {
 	policies := s.world.admin.AdmissionregistrationV1()
 	s.hasLabel("changed")
 	return func() {
-		_ = policies.MutatingAdmissionPolicyBindings().Delete(s.t.Context(), s.name, deleteOptions)
-		_ = policies.MutatingAdmissionPolicies().Delete(s.t.Context(), s.name, deleteOptions)
+		s.t.Helper()
+		ctx := s.t.Context()
+		binding := policies.MutatingAdmissionPolicyBindings().Delete(ctx, s.name, deleteOptions)
+		if err := errors.Join(binding, policies.MutatingAdmissionPolicies().Delete(ctx, s.name, deleteOptions)); err != nil {
+			s.t.Fatal(err)
+		}
 		s.hasLabel("db")
 	}
 }
@@ -102,14 +106,7 @@ func TestStatefulClusterCreatesNotMoreAndMorePodsThatFailUnderAHold(t *testing.T
 	t.Parallel()
 	p := unmanaged(t).withPool(2)
 	serving := p.settles(2)[0].Name
-	leases := p.world.admin.CoordinationV1().Leases(p.scene.name)
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: "lockstep-statefulcluster-db", Labels: map[string]string{"lockstep.dev/hold": "statefulcluster"}},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manual/backup"), LeaseDurationSeconds: new(int32(3600)), RenewTime: &metav1.MicroTime{Time: time.Now()}},
-	}
-	if _, err := leases.Create(t.Context(), lease, createOptions); err != nil {
-		t.Fatal(err)
-	}
+	lease := p.isHeldByHand(time.Hour)
 	failed := []byte(`{"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError"}}`)
 	const (
 		rejecting = 12 * time.Second
@@ -128,7 +125,7 @@ func TestStatefulClusterCreatesNotMoreAndMorePodsThatFailUnderAHold(t *testing.T
 	if n := len(p.pods()); n < 3 || n > most {
 		t.Errorf("there are %d pods, of which %s serves; at most %d are wanted", n, serving, most)
 	}
-	if err := leases.Delete(t.Context(), lease.Name, deleteOptions); err != nil {
+	if err := p.world.admin.CoordinationV1().Leases(p.scene.name).Delete(t.Context(), lease.Name, deleteOptions); err != nil {
 		t.Fatal(err)
 	}
 	p.settles(2)
@@ -166,7 +163,7 @@ func TestStatefulClusterWaitsForAPodThatAStatefulSetCreatesAgain(t *testing.T) {
 	s.eventually("the StatefulSet has created it again", func(present) error {
 		pod, err := pods.Get(t.Context(), "db-1", getOptions)
 		if err == nil && pod.DeletionTimestamp != nil {
-			err = fmt.Errorf("it terminates")
+			err = errors.New("it terminates")
 		}
 		return err
 	})

@@ -325,17 +325,8 @@ func TestStatefulClusterKeepsItsPodsWhileAPersonHasTheHold(t *testing.T) {
 	t.Parallel()
 	p := unmanaged(t).withPool(2)
 	before := p.settles(2)
-	const seconds = 5
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "lockstep-statefulcluster-db", Labels: map[string]string{"lockstep.dev/hold": "statefulcluster"},
-			Annotations: map[string]string{"lockstep.dev/statefulcluster": "db"},
-		},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("manual/backup"), LeaseDurationSeconds: new(int32(seconds)), RenewTime: &metav1.MicroTime{Time: time.Now()}},
-	}
-	if _, err := p.world.admin.CoordinationV1().Leases(p.scene.name).Create(t.Context(), lease, createOptions); err != nil {
-		t.Fatal(err)
-	}
+	const lasts = 5 * time.Second
+	lease := p.isHeldByHand(lasts)
 	scale := []byte(`{"spec":{"replicas":1}}`)
 	if _, err := p.resources(statefulClusters).Patch(t.Context(), p.name, types.MergePatchType, scale, metav1.PatchOptions{}, "scale"); err != nil {
 		t.Fatal(err)
@@ -347,9 +338,25 @@ func TestStatefulClusterKeepsItsPodsWhileAPersonHasTheHold(t *testing.T) {
 		return nil
 	})
 	p.settles(1) // once the hold has expired
-	if held := time.Since(lease.Spec.RenewTime.Time); held < seconds*time.Second {
-		t.Errorf("the pod was deleted %s after the hold was taken, which lasts %d s", held, seconds)
+	if held := time.Since(lease.Spec.RenewTime.Time); held < lasts {
+		t.Errorf("the pod was deleted %s after the hold was taken, which lasts %s", held, lasts)
 	}
+}
+
+// isHeldByHand gives a person the hold of the pool for that long.
+func (p pool) isHeldByHand(lasts time.Duration) *coordinationv1.Lease {
+	p.t.Helper()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "lockstep-statefulcluster-db", Labels: map[string]string{"lockstep.dev/hold": "statefulcluster"},
+			Annotations: map[string]string{"lockstep.dev/statefulcluster": "db"},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("manual/backup"), LeaseDurationSeconds: new(int32(lasts.Seconds())), RenewTime: &metav1.MicroTime{Time: time.Now()}},
+	}
+	if _, err := p.world.admin.CoordinationV1().Leases(p.scene.name).Create(p.t.Context(), lease, createOptions); err != nil {
+		p.t.Fatal(err)
+	}
+	return lease
 }
 
 // updates changes fields of the StatefulCluster by a merge patch.

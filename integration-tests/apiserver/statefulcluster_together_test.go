@@ -45,7 +45,7 @@ func TestStatefulClusterIsEvictedByTwoReplicasDuringAnUpdateAndADownscale(t *tes
 				t.Fatalf("evict %s: %v", pod.Name, err)
 			}
 		}
-		if len(evicted) < wanted && slices.ContainsFunc(before, func(pod corev1.Pod) bool { return !evicted[pod.Name] }) {
+		if len(evicted) < wanted {
 			return fmt.Errorf("%d are", len(evicted))
 		}
 		return nil
@@ -55,8 +55,8 @@ func TestStatefulClusterIsEvictedByTwoReplicasDuringAnUpdateAndADownscale(t *tes
 			t.Errorf("the name of the evicted pod %s was used again", pod.Name)
 		}
 	}
-	if answered := e.service.answered()[pathOfEviction]; answered < 2*wanted {
-		t.Errorf("the replicas answered %d reviews of evictions, so not each of them answered some", answered)
+	if answered := e.service.answered()[pathOfEviction]; answered < 2 {
+		t.Errorf("%d reviews of evictions were answered; the replicas take turns, so not both answered one", answered)
 	}
 }
 

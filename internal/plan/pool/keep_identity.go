@@ -197,6 +197,8 @@ func (p *poolState) unmarkings() []plan.Action {
 // isDoneWithHandover reports whether a pod serves, no record is about it, and its claims need no marks until its identity is
 // handed over again.
 func (p *poolState) isDoneWithHandover(pod *Pod) bool {
-	kept := p.Object.Keep.Any() || pod.Retain || p.isRetained(pod) || p.wasRetained(pod)
-	return p.Object.Claim.DeleteWhenReplaced && p.available(pod) && !p.openOf[pod.Name] && !kept
+	if !p.Object.Claim.DeleteWhenReplaced || p.Object.Keep.Any() || pod.Retain || p.openOf[pod.Name] || !p.available(pod) {
+		return false
+	}
+	return !p.isRetained(pod) && !p.wasRetained(pod)
 }
