@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -57,6 +58,19 @@ type member struct {
 // available reports whether a pod is available at a time.
 func (m *member) available(now time.Time, minReady time.Duration) bool {
 	return m.Serving() && m.replaces == "" && (minReady == 0 || !m.ReadySince.Add(minReady).After(now))
+}
+
+// String says why a pod is not available.
+func (m *member) String() string {
+	switch {
+	case m.Terminating:
+		return m.Name + " is terminating"
+	case !m.Ready:
+		return m.Name + " is not Ready"
+	case m.replaces != "":
+		return fmt.Sprintf("%s still runs %s", m.Name, m.replaces)
+	}
+	return fmt.Sprintf("%s is Ready since %s", m.Name, m.ReadySince.UTC().Format(time.TimeOnly))
 }
 
 // active reports whether a pod exists and is not terminating.

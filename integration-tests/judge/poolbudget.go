@@ -83,14 +83,17 @@ func (v *verifier) verifyMaxUnavailable(m *member, k knowledge, atLeast int, dis
 	for _, s := range states {
 		replicas, limit = min(replicas, s.Replicas), max(limit, s.MaxUnavailable)
 	}
-	available := 0
+	available, others := 0, []string(nil)
 	for _, other := range v.sortedMembers(pool) {
-		if other != m && (other.available(k.now, v.minReady(pool)) || v.mayBelieve(other, k)) {
+		switch {
+		case other != m && (other.available(k.now, v.minReady(pool)) || v.mayBelieve(other, k)):
 			available++
+		case other != m && !other.Deleted:
+			others = append(others, other.String())
 		}
 	}
 	if down := replicas - available; down > limit {
-		v.report(ofPools, nil, "%s was %s, so %d of %d pods were unavailable, %d allowed", m.Name, disrupted, down, replicas, limit)
+		v.report(ofPools, nil, "%s was %s, so %d of %d pods were unavailable, %d allowed; the others: %s", m.Name, disrupted, down, replicas, limit, strings.Join(others, ", "))
 	}
 }
 
