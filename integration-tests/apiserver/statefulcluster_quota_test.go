@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // quota allows so many objects of a resource in the namespace. The result removes the quota.
@@ -96,5 +98,51 @@ func TestStatefulClusterGoesOnOnceAQuotaAllowsItsPodsAndClaims(t *testing.T) {
 	}
 	if claims := p.asks(); len(claims) != 8 {
 		t.Errorf("the claims are %v", claims)
+	}
+}
+
+// A template that asks for claims which a quota refuses is taken back without the loss of an identity, and so is one of which
+// only some claims came into being.
+func TestStatefulClusterTakesBackClaimsThatAQuotaRefuses(t *testing.T) {
+	t.Parallel()
+	claims := func(names ...string) string {
+		var templates []string
+		for _, name := range names {
+			templates = append(templates, fmt.Sprintf(`{"metadata": {"name": %q}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}`, name))
+		}
+		return `{"spec": {"volumeClaimTemplates": [` + strings.Join(templates, ", ") + `]}}`
+	}
+	p := sharedPool(t, 2, nil)
+	names, uids := identities(p.settles(2))
+	ofTwo := p.uidsOfClaims("")
+	p.quota(corev1.ResourcePersistentVolumeClaims, "5") // one of the new claims is created
+	p.updates(claims("data", "logs", "cache", "index"))
+	p.isRefused(`persistentvolumeclaims "db-index-`, "exceeded quota: most-persistentvolumeclaims")
+	p.stays("the next pod of an identity waits, and the other pod serves", aWhile, func(present) error {
+		var gated, served int
+		for _, pod := range p.pods() {
+			switch {
+			case !slices.Contains(names, pod.Name):
+				return fmt.Errorf("pod %s has a new identity", pod.Name)
+			case len(pod.Spec.SchedulingGates) > 0:
+				gated++
+			case slices.Contains(uids, string(pod.UID)):
+				served++
+			}
+		}
+		if gated != 1 || served != 1 {
+			return fmt.Errorf("%d pods wait, and %d serve", gated, served)
+		}
+		return nil
+	})
+	p.updates(claims("data", "logs"))
+	after, _ := identities(p.settles(2))
+	if !slices.Equal(names, after) {
+		t.Errorf("the identities were %v, and are %v", names, after)
+	}
+	now := p.uidsOfClaims("")
+	maps.DeleteFunc(now, func(name string, _ types.UID) bool { return ofTwo[name] == "" }) // one of the refused template exists
+	if err := sameClaims(ofTwo, now); err != nil {
+		t.Error(err)
 	}
 }

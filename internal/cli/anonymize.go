@@ -132,7 +132,7 @@ func (m anonymizer) hold(h group.Hold) group.Hold {
 	for _, i := range h.Intents {
 		anonymized.Intents = append(anonymized.Intents, plan.Intent{
 			Zone: m.zone(i.Zone), Pod: m.pod(i.Pod), UID: m.some(i.UID), Version: i.Version, Cause: i.Cause, Since: i.Since,
-			Unbound: i.Unbound, Partition: m.partition(i.Partition), Known: i.Known, Overtook: i.Overtook,
+			Unbound: i.Unbound, Partition: m.partition(i.Partition), Known: i.Known, Overtook: i.Overtook, From: m.some(i.From),
 		})
 	}
 	for _, member := range h.Members {

@@ -9,11 +9,12 @@ type Disruption struct {
 	Pod             string
 	UID             string
 	Version         Version
-	Up              bool // the pod is up, so the hold must record the disruption first
-	AlreadyRecorded bool // the hold has an intent for exactly this disruption
-	UnknownRevision bool // the status of the zone does not name the pod's revision, so the view may be stale
-	NeedsLiveRead   bool // it depends on more than the pod, so caches do not suffice
-	Overtakes       bool // an operation of another zone has waited longer, but could not continue anyway
+	Up              bool   // the pod is up, so the hold must record the disruption first
+	AlreadyRecorded bool   // the hold has an intent for exactly this disruption
+	UnknownRevision bool   // the status of the zone does not name the pod's revision, so the view may be stale
+	NeedsLiveRead   bool   // it depends on more than the pod, so caches do not suffice
+	Overtakes       bool   // an operation of another zone has waited longer, but could not continue anyway
+	From            string // UID of the former pod whose claims the pod waits with; empty: it has those of its own
 	Because         reason.Code
 }
 

@@ -22,6 +22,10 @@ type Intent struct {
 	// Overtook: an operation of another zone had waited longer, and could not continue anyway.
 	Overtook bool
 
+	// From is the UID of the former pod of an identity whose present pod has never run: the claims are still those of the former
+	// one. Empty: they are those of the recorded pod.
+	From string
+
 	// Of a granted eviction, which another client carries out:
 	Unbound   bool   // no precondition ties it to the pod with that UID: it deletes the pod that has the name by then
 	Partition string // the pod's partition, if partitions count

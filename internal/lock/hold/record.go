@@ -115,7 +115,7 @@ func intents(s *situation, deletes []plan.Disruption) []plan.Intent {
 }
 
 func intent(d plan.Disruption, now time.Time) plan.Intent {
-	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes}
+	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes, From: d.From}
 }
 
 // withRecords adds to a decision the records of actions that alone do not cause a write of the Lease. They

@@ -31,6 +31,7 @@ type entry struct {
 	Unbound         bool      `json:"unbound,omitempty"`
 	Partition       string    `json:"partition,omitempty"`
 	Overtook        bool      `json:"overtook,omitempty"`
+	From            string    `json:"from,omitempty"`
 	Since           time.Time `json:"since"`
 	Trace           string    `json:"trace,omitempty"`
 }
@@ -45,7 +46,7 @@ func FormatIntents(intents []plan.Intent, ofKind json.RawMessage) string {
 	for _, i := range intents {
 		doc.Pods = append(doc.Pods, entry{
 			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: i.Version.String(),
-			Cause: string(i.Cause), Unbound: i.Unbound, Partition: i.Partition, Overtook: i.Overtook, Since: Written(i.Since), Trace: i.Trace,
+			Cause: string(i.Cause), Unbound: i.Unbound, Partition: i.Partition, Overtook: i.Overtook, From: i.From, Since: Written(i.Since), Trace: i.Trace,
 		})
 	}
 	return encoded(doc)
@@ -134,7 +135,7 @@ func parseEntries(entries []entry) ([]plan.Intent, error) {
 		}
 		intents = append(intents, plan.Intent{
 			Pod: e.Pod, Zone: e.Zone, UID: e.UID, Version: version,
-			Cause: reason.Code(e.Cause), Unbound: e.Unbound, Partition: e.Partition, Overtook: e.Overtook, Since: e.Since, Trace: e.Trace,
+			Cause: reason.Code(e.Cause), Unbound: e.Unbound, Partition: e.Partition, Overtook: e.Overtook, From: e.From, Since: e.Since, Trace: e.Trace,
 		})
 	}
 	return intents, nil

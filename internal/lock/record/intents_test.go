@@ -37,6 +37,8 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 			UID: rapid.StringN(1, 20, -1).Draw(t, "uid"), Version: plan.Version(rapid.Uint64().Draw(t, "version")),
 			Cause: reason.Code(rapid.String().Draw(t, "cause")), Trace: rapid.String().Draw(t, "trace"),
 			Since: time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "since")).UTC(),
+			From:  rapid.String().Draw(t, "from"), Partition: rapid.String().Draw(t, "partition"),
+			Unbound: rapid.Bool().Draw(t, "unbound"), Overtook: rapid.Bool().Draw(t, "overtook"),
 		}
 	}), 1, 5)
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,7 +19,7 @@ type CompletePod struct {
 	From      string          // UID of the pod that the identity had before; empty: none
 	KeepGate  bool            // the identity may be kept, so its claims are marked before the pod can be scheduled
 	Templates []ClaimTemplate // of the claims to create
-	Siblings  []string        // the claim templates of all claims that the identity will have
+	Siblings  []string        // the claim templates of all claims that the identity will have; if it was handed over: that it had
 }
 
 // Reason implements plan.Action.
@@ -50,20 +50,24 @@ func (a CompletePod) String() string {
 }
 
 // completions completes the pods that wait for their claims. Pods that are too many are never completed, so that a pod
-// that was created twice leaves without a trace. A claim that an identity had before is never created again.
-func (p *poolState) completions() []plan.Action {
+// that was created twice leaves without a trace, nor are those that are replaced now because of an update. A claim that an
+// identity had before is never created again.
+func (p *poolState) completions(updates []plan.Action) []plan.Action {
 	var steps []plan.Action
+	replaced := map[string]bool{}
+	for _, d := range plan.Disruptions(updates) {
+		replaced[d.Pod] = p.held().None()
+	}
 	for _, pod := range p.needed() {
-		if !pod.Gated || p.lacksTemplate(&pod) || p.isSpoiled(&pod) {
+		if !pod.Gated || p.lacksTemplate(&pod) || p.isSpoiled(&pod) || replaced[pod.Name] {
 			continue
 		}
-		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From}
+		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From, Siblings: p.siblings(&pod)}
 		claims := p.claimsOf(pod.ID)
 		if slices.ContainsFunc(claims, func(c Claim) bool { return c.Deleting && pod.mounts(c.Name) }) {
 			continue // until it is gone: then it may be created again, because no container has used it
 		}
 		for _, t := range p.templatesOf(pod.Revision).Claims {
-			complete.Siblings = append(complete.Siblings, t.Name)
 			if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == t.Name }) {
 				complete.Templates = append(complete.Templates, t)
 			}
@@ -78,6 +82,23 @@ func (p *poolState) completions() []plan.Action {
 		}
 	}
 	return steps
+}
+
+// siblings returns the claim templates that each new claim of a pod names. Those of an identity that was handed over do not
+// name each other: with one of them missing, the identity would look like one that has lost a claim.
+func (p *poolState) siblings(pod *Pod) []string {
+	var names []string
+	if pod.From == "" {
+		for _, t := range p.templatesOf(pod.Revision).Claims {
+			names = append(names, t.Name)
+		}
+		return names
+	}
+	for _, c := range p.mounted(pod) {
+		names = append(names, c.Siblings...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // isSpoiled reports whether a pod never gets all of its claims: its identity has lost one, or another owner has one of the name.

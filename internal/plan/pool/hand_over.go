@@ -54,14 +54,14 @@ func (s *Snapshot) recordedHandovers() []handover {
 	var recorded []handover
 	for _, i := range s.Hold.Intents {
 		id, ours := IDOf(s.Key.Name, i.Pod)
-		if !ours || !s.handsOver(id, i) || s.IntentStatus(i) != plan.Open || !s.complete(id, i.UID) {
+		if !ours || !s.handsOver(id, i) || s.IntentStatus(i) != plan.Open || !s.complete(id, handedOverFrom(i)) {
 			continue
 		}
 		pod, exists := s.podOf(id)
 		switch {
 		case !exists && !s.hasPod(id):
 			recorded = append(recorded, handover{ID: id, Intent: i, Over: true})
-		case (pod.UID == i.UID || pod.From == i.UID) && pod.Phase == plan.Terminating: // the next pod may end, too
+		case (pod.UID == i.UID || pod.From == handedOverFrom(i)) && pod.Phase == plan.Terminating: // the next pod may end, too
 			recorded = append(recorded, handover{ID: id, Intent: i, Overdue: s.overdue(pod)})
 		}
 	}
@@ -72,10 +72,13 @@ func (s *Snapshot) recordedHandovers() []handover {
 // handsOver reports whether an identity gets another pod after the end of the recorded one. After a granted eviction it does so
 // if the identity of an evicted pod is kept, or that of a deleted one: a client may have deleted the pod instead.
 func (s *Snapshot) handsOver(id ID, i plan.Intent) bool {
-	retained := slices.ContainsFunc(s.claimsOf(id), func(c Claim) bool { return c.Retain && c.From == i.UID })
+	retained := slices.ContainsFunc(s.claimsOf(id), func(c Claim) bool { return c.Retain && c.From == handedOverFrom(i) })
 	kept := retained || s.Object.Keep.OnEviction || s.Object.Keep.OnDelete && !s.isEvicted(i)
 	return i.Cause == reason.IdentityHandover || i.Granted() && kept
 }
+
+// handedOverFrom returns the UID of the last pod that has used the claims of an identity.
+func handedOverFrom(i plan.Intent) string { return cmp.Or(i.From, i.UID) }
 
 // isEvicted reports whether the recorded pod says that it was evicted.
 func (s *Snapshot) isEvicted(i plan.Intent) bool {
@@ -158,8 +161,19 @@ func (a PrepareHandover) String() string {
 	return fmt.Sprintf("prepare hand-over of %s of %s", a.ID, a.Pool)
 }
 
-// handOver returns the next step of handing over the identity of a pod: its claims are marked, and then the pod is deleted.
+// isStranded reports whether a pod waits for claims that do not come, and its identity can be handed over from the pod before it.
+func (p *poolState) isStranded(pod *Pod) bool {
+	return pod.Gated && pod.From != "" && !p.whole(pod) && p.complete(pod.ID, pod.From)
+}
+
+// handOver returns the next step of handing over the identity of a pod: its claims are marked, and then the pod is deleted. The
+// claims of a pod that has never run stay marked as those of the pod before it.
 func (p *poolState) handOver(pod *Pod) plan.Action {
+	if p.isStranded(pod) {
+		d := p.disruption(pod, reason.IdentityHandover)
+		d.From = pod.From
+		return plan.DeletePod(d)
+	}
 	if prepare, marked := p.prepare(pod); !marked {
 		return prepare
 	}
@@ -196,7 +210,7 @@ func (p *poolState) successors() []plan.Action {
 			revision = p.current.Name
 			atCurrent--
 		}
-		next := HandOver{Pool: p.Key.Name, ID: h.ID, From: h.Intent.UID, Revision: revision, Templates: p.templatesOf(revision), Claims: map[string]string{}}
+		next := HandOver{Pool: p.Key.Name, ID: h.ID, From: handedOverFrom(h.Intent), Revision: revision, Templates: p.templatesOf(revision), Claims: map[string]string{}}
 		for _, c := range p.claimsOf(h.ID) {
 			next.Claims[c.Template] = c.Name
 		}

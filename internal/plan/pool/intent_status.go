@@ -39,6 +39,8 @@ func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 		return plan.Open
 	case pod.Version == i.Version:
 		return plan.Pending
+	case i.From != "" && i.From == pod.From && s.owns(&pod) && !s.available(&pod):
+		return plan.Open // as that of the pod before it
 	case i.Cause != reason.UpdatedInPlace, pod.Update.At != i.Version, !s.owns(&pod):
 		return plan.Obsolete
 	case s.available(&pod):

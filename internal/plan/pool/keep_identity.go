@@ -80,7 +80,7 @@ func (p *poolState) unrecordedHandovers() []handover {
 	seen := map[ID]bool{}
 	for _, c := range p.Claims {
 		name := PodName(p.Key.Name, c.ID)
-		if seen[c.ID] || p.hasPod(c.ID) || p.ends[c.From] || p.givenUp[name] || c.Pool != p.Object.UID || c.From == "" {
+		if seen[c.ID] || p.hasPod(c.ID) || p.isRecorded(c) || p.givenUp[name] || c.Pool != p.Object.UID || c.From == "" {
 			continue
 		}
 		if (c.Retain || p.Object.Keep.Any()) && p.complete(c.ID, c.From) {
@@ -90,6 +90,11 @@ func (p *poolState) unrecordedHandovers() []handover {
 	}
 	slices.SortFunc(kept, func(a, b handover) int { return compareIDs(a.ID, b.ID) })
 	return kept
+}
+
+// isRecorded reports whether an intent that counts says that the pod from which a claim is handed over ends, or has ended.
+func (p *poolState) isRecorded(c Claim) bool {
+	return p.ends[c.From] || slices.ContainsFunc(p.Hold.Intents, func(i plan.Intent) bool { return i.From == c.From && p.ends[i.UID] })
 }
 
 // unrecorded is how many hand-overs have a place and are not recorded yet.

@@ -207,6 +207,8 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				return err
 			},
 			"known":   duration(&i.Known),
+			"uid":     func(v string) error { i.UID = v; return nil },
+			"from":    func(v string) error { i.From = v; return nil },
 			"unbound": func(string) error { i.Unbound = true; return nil },
 		})
 		s.Hold.Intents = append(s.Hold.Intents, i)

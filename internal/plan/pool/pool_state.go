@@ -106,6 +106,11 @@ func (p *poolState) keptHandovers() []handover {
 // isNew reports whether a pod was created and not completed yet, so that its identity has no data.
 func (s *Snapshot) isNew(p *Pod) bool { return p.Gated && len(s.claimsOf(p.ID)) == 0 }
 
+// hasNoData reports whether the identity of a pod has never had a pod that ran.
+func (s *Snapshot) hasNoData(p *Pod) bool {
+	return p.Gated && p.From == "" && !slices.ContainsFunc(s.claimsOf(p.ID), func(c Claim) bool { return c.From != "" && c.From != p.UID })
+}
+
 // excess is how many of the staying pods are too many.
 func (p *poolState) excess() int {
 	return max(0, len(p.staying)+len(p.handovers)-p.Object.Replicas-p.surge)

@@ -45,7 +45,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			waits = append(waits, p.waits(objection)...)
 		case prepares && pod.Gated: // its claims belong to the former pod until it may be scheduled
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
-		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
+		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
 		case p.pending(pod) && pod.Up() && unavailable > most && !pod.Update.Begun: // others have failed since
@@ -201,9 +201,10 @@ func (p *poolState) updateOf(pod *Pod) (plan.Action, plan.Refusal) {
 		return p.inPlace(pod, change)
 	case policy == InPlaceOnly:
 		return nil, plan.Refusal{Code: reason.InPlaceImpossible, Pod: pod.Name}
+	case p.hasNoData(pod) && !p.whole(pod):
 	case policy != Recreate && !pod.Node.Silent.IsZero():
 		return nil, plan.Refusal{Code: reason.NodeSilent, Pod: pod.Name}
-	case policy != Recreate && p.whole(pod):
+	case policy != Recreate && (p.whole(pod) || p.isStranded(pod)):
 		return p.handOver(pod), plan.Refusal{}
 	case policy != Recreate && len(pod.Mounts) > 0:
 		return nil, plan.Refusal{Code: reason.ClaimLost, Pod: pod.Name}

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,7 @@ func breaksIdentityNew(v *view, steps []plan.Action) string {
 func breaksHandoverRecorded(v *view, steps []plan.Action) string {
 	for _, a := range only[pool.HandOver](steps) {
 		recorded := slices.ContainsFunc(v.recorded(), func(i plan.Intent) bool {
-			return i.Pod == v.nameOf(a.ID) && i.UID == a.From && (i.Cause == reason.IdentityHandover || isGrant(i))
+			return i.Pod == v.nameOf(a.ID) && cmp.Or(i.From, i.UID) == a.From && (i.Cause == reason.IdentityHandover || isGrant(i))
 		})
 		switch missing := v.missingClaim(a.ID, a.From); {
 		case !v.Live:

@@ -23,6 +23,7 @@ type World struct {
 	Name     string
 	Replicas int
 	Settled  bool                 // it begins with pods that serve; otherwise with none
+	Template int                  // with which it begins
 	Policy   pool.PodUpdatePolicy // empty: InPlaceIfPossible
 	Keep     pool.KeepPolicy
 	Grace    bool // pods leave their clients before they are updated in place
@@ -56,6 +57,10 @@ func changesTemplate(by int) Incident {
 		s.setTemplate(templateOf(s.object.Hash) ^ by)
 		s.faults.changeObject(s, func(*pool.Object) {})
 	}}
+}
+
+func refusesClaims() Incident {
+	return Incident{"the API server creates no claim named logs", func(s *server) { s.refuses = true }}
 }
 
 // deletesPod deletes the first pod by name that does not terminate.
@@ -305,6 +310,7 @@ func (w World) begin() *server {
 		s.past[i].object = s.object
 	}
 	s.keeps(w.Keep)
+	s.beginsAt(w.Template)
 	s.operatedWith(&faults{chance: &scripted{}, peace: true})
 	if w.Settled {
 		if missed := s.faults.rests(s, s.processes[0]); missed != "" {
@@ -483,7 +489,7 @@ func (s *server) copy() *server {
 
 func (h history) copy() history {
 	h.bornAs, h.noted, h.active, h.surplus = maps.Clone(h.bornAs), maps.Clone(h.noted), maps.Clone(h.active), maps.Clone(h.surplus)
-	h.updating, h.filling, h.birth, h.kept = maps.Clone(h.updating), maps.Clone(h.filling), maps.Clone(h.birth), maps.Clone(h.kept)
+	h.updating, h.filling, h.birth, h.kept, h.ran = maps.Clone(h.updating), maps.Clone(h.filling), maps.Clone(h.birth), maps.Clone(h.kept), maps.Clone(h.ran)
 	h.asked, h.left, h.evictees = slices.Clip(h.asked), slices.Clip(h.left), slices.Clip(h.evictees)
 	had := map[pool.ID]map[string]string{}
 	for id, claims := range h.had {

@@ -16,6 +16,7 @@ type history struct {
 	bornAs   map[pool.ID]string            // the UID of the last pod of each identity
 	noted    map[string]bool               // UIDs of pods whose hand-over the Lease has ever recorded
 	had      map[pool.ID]map[string]string // the UID of each claim of an identity when its last pod could first run, by name
+	ran      map[string]bool               // UIDs of pods that could run
 	asked    []asked                       // numbers of replicas
 	active   map[string]bool               // pods that were active at the last change
 	surplus  map[string]bool               // pods that lockstep ended because fewer were asked for
@@ -35,7 +36,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, everHad: map[pool.ID]map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, ran: map[string]bool{}, everHad: map[pool.ID]map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -180,6 +181,9 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	if cause == reason.ScaledDown {
 		h.scaledDown(s, p, seen)
 	}
+	if cause == reason.HandoverFailed && p.Gated {
+		h.handoverFailed(s, p, seen)
+	}
 	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) {
 		h.givenUp(s, p, seen)
 	}
@@ -187,6 +191,20 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) && !lost {
 		h.updates(s, p)
 	}
+}
+
+// handoverFailed checks that the identity of a pod that waits for its claims lacks one of those that it had.
+func (h *history) handoverFailed(s *server, p *pool.Pod, seen *pool.Snapshot) {
+	for name, uid := range h.had[p.ID] {
+		shown, wasShown := s.past[seen.ClaimsAt].claims[name]
+		if c, exists := s.claims[name]; !exists || c.UID != uid || !wasShown || shown.UID != uid || shown.Deleting || shown.Retired {
+			return
+		}
+	}
+	if len(h.had[p.ID]) == 0 { // no pod of it could run
+		return
+	}
+	h.breaks("HandoverKept: the identity of pod %s is given up, and has all of its claims", p.Name)
 }
 
 // interrupted checks a pod whose update in place goes on.
@@ -294,6 +312,7 @@ func (h *history) endedByOthers(s *server, name string) {
 // ends checks an identity that lockstep ends, because of what a process has seen: one that is to be kept is given up only for
 // a cause of lockstep's own, or if it has no place.
 func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
+	h.handoverKept(c, cause, seen)
 	lost := slices.ContainsFunc(slices.Collect(maps.Keys(h.everHad[c.ID])), func(name string) bool {
 		return !slices.ContainsFunc(seen.Claims, func(other pool.Claim) bool { return other.Name == name && !other.Deleting && other.From == c.From })
 	})
@@ -317,6 +336,19 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 	if claims == len(h.had[c.ID]) && places > 0 {
 		h.breaks("IdentityKept: identity %s is given up because of %s, and %d places are free", c.ID, cause, places)
 	}
+}
+
+// handoverKept checks that an identity whose last pod has never run, and that is given up, lacks one of the claims that it had.
+func (h *history) handoverKept(c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
+	if cause != reason.HandoverFailed || len(h.had[c.ID]) == 0 || h.ran[h.bornAs[c.ID]] {
+		return
+	}
+	for name, uid := range h.had[c.ID] {
+		if !slices.ContainsFunc(seen.Claims, func(c pool.Claim) bool { return c.Name == name && c.UID == uid && !c.Deleting && !c.Retired }) {
+			return
+		}
+	}
+	h.breaks("HandoverKept: identity %s is given up, and has all of its claims", c.ID)
 }
 
 // withData counts the pods that have had data, or are about to.
@@ -363,7 +395,7 @@ func (s *server) hadSince(since plan.Version, claim string) bool {
 // that was created for the pod.
 func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	had, has := h.had[p.ID], map[string]string{}
-	h.had[p.ID] = has
+	h.had[p.ID], h.ran[p.UID] = has, true
 	for _, m := range p.Mounts {
 		name := m.Claim
 		c, exists := s.claims[name]

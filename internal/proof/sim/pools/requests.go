@@ -215,6 +215,9 @@ func (p *process) createClaim(a pool.CompletePod, template, owner string) bool {
 		p.taken[a.ID] = true // it is not that of this pod
 		return false
 	}
+	if s.refuses && template == "logs" {
+		return false
+	}
 	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: owner, Siblings: a.Siblings, From: a.From}
 	s.history.claimed(a.ID, name)
 	s.commit()

@@ -73,6 +73,9 @@ func Run(seed uint64, steps int) Result {
 		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1}, pool.Share{}
 	}
 	s.keeps(keeps[seed%uint64(len(keeps))])
+	if seed%5 == getsClaims {
+		s.beginsAt(dataOnly)
+	}
 	s.object.AwaitEnds = seed%11 == awaitsEnds
 	f.retaining = seed%uint64(len(keeps)) == retains
 	s.operatedWith(f)
@@ -95,6 +98,9 @@ var shares = []int{5, 0, 0, 30, 0, 0}
 var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {OnDelete: true}, {OnEviction: true}, {}}
 
 const retains = 3
+
+// getsClaims is the remainder of the seeds of objects that begin with few claim templates, so that identities get more of them.
+const getsClaims = 2
 
 // awaitsEnds is the remainder of the seeds of objects whose missing pods wait for the ends of terminating ones.
 const awaitsEnds = 5
@@ -249,12 +255,12 @@ const graceAfter = 5 * time.Second
 
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
-	switch f.IntN(13) {
+	switch f.IntN(14) {
 	case 0, 1:
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
 	case 2, 3:
-		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, withoutLogs, withMoreCPU, withMoreCPU | 1}[f.IntN(7)])
+		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, dataOnly, dataOnly, withMoreCPU, withMoreCPU | 1}[f.IntN(8)])
 		f.changeObject(s, func(*pool.Object) {})
 	case 4:
 		if f.oneIn(3) {
@@ -292,6 +298,9 @@ func (f *faults) person(s *server) {
 		s.log("a webhook changes the labels of new pods: %t; nodes reject them: %t", s.relabels, s.rejects)
 	case 12:
 		f.holds(s)
+	case 13:
+		s.refuses = !s.refuses
+		s.log("the API server creates no claim named logs: %t", s.refuses)
 	}
 }
 
@@ -313,9 +322,10 @@ func (f *faults) holds(s *server) {
 	s.log("the holder is %q", s.lease.Holder)
 }
 
-// repairs ends what a webhook and nodes do to new pods, and deletes the pods that have kept other labels.
+// repairs ends what a webhook and nodes do to new pods, and deletes the pods that have kept other labels. Claims that the
+// template does not ask for are refused further on.
 func (s *server) repairs() {
-	s.relabels, s.rejects = false, false
+	s.relabels, s.rejects, s.refuses = false, false, s.refuses && templateOf(s.object.Hash)&dataOnly != 0
 	for name, p := range s.pods {
 		if p.Gated && p.Unmatched {
 			s.next()

@@ -30,6 +30,7 @@ type state struct {
 	lease     plan.Record
 	relabels  bool // a webhook changes the labels of new pods
 	rejects   bool // nodes reject new pods
+	refuses   bool // the API server creates no claim named logs
 	nodes     map[string]pool.Node
 }
 
@@ -111,8 +112,16 @@ func (s *server) keeps(policy pool.KeepPolicy) {
 	}
 }
 
-// withoutLogs is added to the number of a template that has only the claim template data.
-const withoutLogs = 4
+// beginsAt sets the template with which the object was created.
+func (s *server) beginsAt(template int) {
+	s.setTemplate(template)
+	for i := range s.past {
+		s.past[i].object = s.object
+	}
+}
+
+// dataOnly is added to the number of a template that has only the claim template data.
+const dataOnly = 4
 
 // withMoreCPU is added to the number of a template whose container asks for more.
 const withMoreCPU = 8
@@ -124,10 +133,10 @@ func (s *server) setTemplate(n int) {
 }
 
 func claimsOf(template int) []pool.ClaimTemplate {
-	if template&withoutLogs != 0 {
+	if template&dataOnly != 0 {
 		return []pool.ClaimTemplate{{Name: "data"}}
 	}
-	return []pool.ClaimTemplate{{Name: "data"}, {Name: "logs"}}
+	return []pool.ClaimTemplate{{Name: "data"}, {Name: "index"}, {Name: "logs"}}
 }
 
 // templateOf returns the number of the template of a revision.

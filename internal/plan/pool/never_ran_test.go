@@ -1,0 +1,45 @@
+package pool_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// With all of its claims in each mark, an identity whose second new claim does not come would look like one that has lost a claim.
+func TestNewClaimsOfAnIdentityThatWasHandedOverNameThoseThatItHad(t *testing.T) {
+	s := mustParse(t, `# The next pod of an identity waits for the second of two new claims.
+pool web replicas=1 claims=data,index,logs
+pod a gated uid=next successor mounts=data,index,logs
+claim a/data siblings=data from=a
+claim a/index siblings=data from=a`)
+	completions := plan.Only[pool.CompletePod](pool.Plan(s))
+	if len(completions) != 1 || !slices.Equal(completions[0].Siblings, []string{"data"}) || completions[0].From != "a" {
+		t.Errorf("the plan completes %+v", completions)
+	}
+}
+
+func TestTheHandOverOfAPodThatNeverRanNamesThePodBefore(t *testing.T) {
+	s := mustParse(t, `# The next pod of an identity waits for a claim that the template does not ask for any more.
+pool web replicas=1 claims=data
+revision 1 claims=data,extra
+revision 2
+change 1
+pod a gated rev=1 uid=next successor mounts=data,extra
+claim a/data siblings=data from=a`)
+	deletions := plan.Only[plan.DeletePod](pool.Plan(s))
+	if len(deletions) != 1 || deletions[0].UID != "next" || deletions[0].From != "a" {
+		t.Errorf("the plan deletes %+v", deletions)
+	}
+}
+
+func mustParse(t *testing.T, text string) pool.Snapshot {
+	t.Helper()
+	parsed, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.snapshot
+}

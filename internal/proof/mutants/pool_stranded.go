@@ -1,0 +1,57 @@
+package mutants
+
+const stranded = "internal/plan/pool/hand_over.go"
+
+// strandedPods are mistakes about pods whose claims do not come.
+var strandedPods = []Mutant{
+	{
+		Name:  "new claims of an identity that was handed over, naming each other",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "if pod.From == \"\" {\n\t\tfor _, t", "if p.owns(pod) {\n\t\tfor _, t"}},
+		Test:  "internal/plan/pool TestNewClaimsOfAnIdentityThatWasHandedOverNameThoseThatItHad", Rule: "the plan completes",
+	},
+	{
+		Name:  "pod whose claims do not come, replaced although its identity has lost one",
+		Edits: []Edit{{stranded, "!p.whole(pod) && p.complete(pod.ID, pod.From)", "!p.whole(pod)"}},
+		Test:  poolScenarios + "a-successor-with-a-claim-of-a-former-object-is-not-handed-over", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "hand-over of a pod that never ran, recorded without the pod before it",
+		Edits: []Edit{{stranded, "d.From = pod.From", "d.From = \"\""}},
+		Test:  "internal/plan/pool TestTheHandOverOfAPodThatNeverRanNamesThePodBefore", Rule: "the plan deletes",
+	},
+	{
+		Name:  "hand-over of a pod that never ran, from that pod",
+		Edits: []Edit{{stranded, "return cmp.Or(i.From, i.UID)", "return i.UID"}},
+		Test:  poolScenarios + "an-identity-whose-last-pod-never-ran-is-handed-over-from-the-pod-before", Rule: "hand over a",
+	},
+	{
+		Name:  "record of the pod before one that never ran, not read",
+		Edits: []Edit{{"internal/lock/record/intents.go", "From: e.From, Since", "Since"}},
+		Test:  "internal/lock/record TestIntentsComeBackAsTheyWere", Rule: "From",
+	},
+	{
+		Name:  "hand-over that ends because the pod has got its claims",
+		Edits: []Edit{{"internal/plan/pool/intent_status.go", "i.From != \"\" && i.From == pod.From && s.owns(&pod) && !s.available(&pod)", "i.From != \"\" && i.From == pod.UID"}},
+		Test:  poolScenarios + "a-hand-over-stays-recorded-although-the-pod-that-never-ran-got-its-claims", Rule: "release",
+	},
+	{
+		Name:  "hand-over from the pod before one that never ran, recorded again",
+		Edits: []Edit{{"internal/plan/pool/keep_identity.go", "p.isRecorded(c) || p.givenUp", "p.ends[c.From] || p.givenUp"}},
+		Test:  poolScenarios + "a-hand-over-of-a-pod-that-never-ran-is-recorded-once", Rule: "keep identity",
+	},
+	{
+		Name:  "pod without data that needs another one to be available",
+		Edits: []Edit{{"internal/plan/pool/update.go", "len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up()", "len(pod.Mounts) > 0 && !pod.Up()"}},
+		Test:  poolScenarios + "a-new-pod-whose-claim-does-not-come-makes-room-for-the-newest-template", Rule: "TooManyUnhealthy",
+	},
+	{
+		Name:  "pod that is replaced, completed",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "|| replaced[pod.Name] {", "{"}},
+		Test:  poolScenarios + "a-new-pod-whose-claim-does-not-come-makes-room-for-the-newest-template", Rule: "complete web-a",
+	},
+	{
+		Name:  "pod that cannot be replaced under another hold, not completed",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "replaced[d.Pod] = p.held().None()", "replaced[d.Pod] = true"}},
+		Test:  poolScenarios + "a-new-pod-of-a-former-template-that-needs-a-claim-is-completed-while-another-has-the-hold", Rule: "complete web-a with extra",
+	},
+}
