@@ -9,11 +9,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/pools"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -28,7 +28,7 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 	if err == nil {
 		err = e.tryClaims(ctx, s, id)
 	}
-	if err == nil && !selects(s.Object.Selector, created) {
+	if err == nil && !selects(&s.Object, created) {
 		e.Checks.Refused(s.Key, a.Hash, "something changes the labels of new pods, so that spec.selector does not match them")
 		return nil
 	}
@@ -42,14 +42,13 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 	return e.createRevision(ctx, s, a)
 }
 
-// selects reports whether a selector matches the labels of a pod.
-func selects(selector string, pod []byte) bool {
+// selects reports whether the selector of an object matches the labels of a pod.
+func selects(o *pool.Object, pod []byte) bool {
 	var labelled metav1.PartialObjectMetadata
-	of, err := labels.Parse(selector)
-	if err != nil || json.Unmarshal(pod, &labelled) != nil {
+	if json.Unmarshal(pod, &labelled) != nil {
 		return true // it is not known otherwise
 	}
-	return of.Matches(labels.Set(labelled.Labels))
+	return pools.SelectorOf(o)(labelled.Labels)
 }
 
 // isWrong reports whether the API server refuses an object because of what it says.

@@ -33,7 +33,7 @@ func FuzzObjects(f *testing.F) {
 		if o.InvalidTemplate != "" && (o.Hash != "" || len(o.Pod) > 0) {
 			t.Errorf("its template is invalid (%s) and has the hash %q", o.InvalidTemplate, o.Hash)
 		}
-		if matcher := matcherOf(&o); o.Unreadable == "" && o.InvalidTemplate == "" && o.Selector == "" && !matcher(nil) {
+		if matcher := SelectorOf(&o); o.Unreadable == "" && o.InvalidTemplate == "" && o.Selector == "" && !matcher(nil) {
 			t.Error("an empty selector excludes a pod")
 		}
 	})

@@ -193,7 +193,7 @@ func (o *Observer) Cached(key plan.Key) pool.Snapshot {
 	o.mu.Lock()
 	s.Object, s.ObjectsAt = o.objects[key], o.at
 	o.mu.Unlock()
-	matches := matcherOf(&s.Object)
+	matches := SelectorOf(&s.Object)
 	for _, item := range inPool(o.pods, key) {
 		if p, is := item.(*podRecord); is {
 			s.Pods = append(s.Pods, p.Pod)
@@ -275,7 +275,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	if err := errors.Join(ofObject, ofPods); err != nil {
 		return pool.Snapshot{}, err
 	}
-	matches := matcherOf(&s.Object)
+	matches := SelectorOf(&s.Object)
 	for i := range s.Pods {
 		s.Pods[i].Unmatched = !matches(labelled[i])
 	}
@@ -332,8 +332,8 @@ func (o *Observer) readPods(ctx context.Context, s *pool.Snapshot) ([]labels.Set
 	return labelled, nil
 }
 
-// matcherOf returns whether the selector of an object matches labels. An empty one matches all: the object is not known.
-func matcherOf(o *pool.Object) func(labels.Set) bool {
+// SelectorOf returns whether the selector of an object matches labels. An empty one matches all: the object is not known.
+func SelectorOf(o *pool.Object) func(labels.Set) bool {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
 		return func(labels.Set) bool { return true }
