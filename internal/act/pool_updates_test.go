@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -51,6 +53,16 @@ func (c *checks) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
 
 func (c *checks) Compared(_ plan.Key, newest, revision string, _ statefulcluster.Change) {
 	c.compared = append(c.compared, revision+" with "+newest)
+}
+
+// claimAt answers reads of a claim with one of a UID and a version.
+func claimAt(uid types.UID, version string) func(string) any {
+	return func(what string) any {
+		if !strings.HasPrefix(what, "GET persistentvolumeclaims") {
+			return nil
+		}
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version}}
+	}
 }
 
 // claimOf answers reads of a claim with one that asks for that much storage.
@@ -137,6 +149,22 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 		"the next pod of an identity names the one before": {
 			action: statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates()},
 			want:   []string{"POST pods"}, body: `"lockstep.dev/handover-from":"uid-a"`,
+		},
+		"the claims of an identity are read before its next pod is created": {
+			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			answers: claimAt("u", "8"), want: []string{"GET persistentvolumeclaims/db-data-a", "POST pods"}, body: `"lockstep.dev/handover-from":"uid-a"`,
+		},
+		"no next pod is created if a claim has changed": {
+			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			answers: claimAt("u", "9"), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
+		},
+		"no next pod is created if a claim was created again": {
+			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			answers: claimAt("another", "8"), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
+		},
+		"no next pod is created if a claim is gone": {
+			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			refuses: answering(http.StatusNotFound), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
 		},
 		"claims are marked before a hand-over, with the names of all of them": {
 			action: statefulcluster.PrepareHandover{Pool: "db", ID: "a", From: "uid-a", Siblings: []string{"data", "logs"}, Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},

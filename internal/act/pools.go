@@ -107,13 +107,33 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 	return nil
 }
 
-// handOver creates the next pod of an identity. If it exists already, another process was faster.
+// handOver creates the next pod of an identity, unless a claim that the identity had is not as it was evaluated. If the pod
+// exists already, another process was faster.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
+	if err := e.unchanged(ctx, s.Key, a.Had); err != nil {
+		return err
+	}
 	err := e.createPod(ctx, s, render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims})
 	if apierrors.IsAlreadyExists(err) {
 		return reason.WithClass(reason.Moved, err)
 	}
 	return err
+}
+
+// unchanged returns an error unless each of the claims has the UID and the version that were evaluated.
+func (e *Executor) unchanged(ctx context.Context, key plan.Key, claims []pool.Claim) error {
+	errs := make([]error, len(claims))
+	parallel.Each(len(claims), atATime, func(i int) {
+		c := &claims[i]
+		now, err := e.Client.CoreV1().PersistentVolumeClaims(key.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+		switch {
+		case err != nil:
+			errs[i] = fmt.Errorf("read claim %s/%s: %w", key.Namespace, c.Name, classify(err))
+		case string(now.UID) != c.UID || now.ResourceVersion != c.Version.String():
+			errs[i] = reason.WithClass(reason.Moved, fmt.Errorf("claim %s/%s has changed", key.Namespace, c.Name))
+		}
+	})
+	return errors.Join(errs...)
 }
 
 func (e *Executor) createPod(ctx context.Context, s *pool.Snapshot, b render.Birth) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // HandOver creates the next pod of an identity whose former pod has ended. The hold has recorded it before that pod
-// ended, and all claims of the identity exist.
+// ended, and all claims of the identity exist, exactly as they were evaluated.
 type HandOver struct {
 	Pool      string
 	ID        ID
@@ -18,15 +18,16 @@ type HandOver struct {
 	Revision  string
 	Templates Templates
 	Claims    map[string]string // the names of its claims by template
+	Had       []Claim           // those that the identity had with the former pod
 }
 
 // Reason implements plan.Action.
 func (HandOver) Reason() reason.Code { return reason.IdentityHandover }
 
-// Effect implements plan.Action. A cache may lack a pod that exists, or show a claim that is gone. The write of the Lease
-// shows that the intent still counts.
+// Effect implements plan.Action. Caches suffice (ADR 45): the write of the Lease shows that the intent still counts, the claims are
+// read one by one after that, and a pod that exists keeps its name.
 func (a HandOver) Effect() plan.Effect {
-	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.UnderHold, Visible: true, Read: plan.Always, Records: true}
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.UnderHold, Visible: true, Records: true}
 }
 
 // Event implements plan.Action.
@@ -94,7 +95,7 @@ func (s *Snapshot) overdue(p Pod) bool {
 // marks name each other, so one that is missing is noticed; a claim that was created again meanwhile, by a process that had
 // been suspended, has no mark.
 func (s *Snapshot) complete(id ID, from string) bool {
-	marked := s.claimsIf(id, func(c *Claim) bool { return !c.Retired && !c.Deleting && c.From == from })
+	marked := s.handedOver(id, from)
 	for _, c := range marked {
 		for _, sibling := range c.Siblings {
 			if !slices.ContainsFunc(marked, func(c Claim) bool { return c.Template == sibling }) {
@@ -103,6 +104,11 @@ func (s *Snapshot) complete(id ID, from string) bool {
 		}
 	}
 	return len(marked) > 0
+}
+
+// handedOver returns the claims that are marked as those of an identity handed over from a pod.
+func (s *Snapshot) handedOver(id ID, from string) []Claim {
+	return s.claimsIf(id, func(c *Claim) bool { return !c.Retired && !c.Deleting && c.From == from })
 }
 
 // whole reports whether every claim that a pod mounts is there. A view of claims that is older than the pod may lack one;
@@ -214,6 +220,7 @@ func (p *poolState) successors() []plan.Action {
 		for _, c := range p.claimsOf(h.ID) {
 			next.Claims[c.Template] = c.Name
 		}
+		next.Had = p.handedOver(h.ID, next.From)
 		steps = append(steps, next)
 	}
 	return steps

@@ -91,12 +91,16 @@ func (a UnretireIdentity) String() string { return fmt.Sprintf("unretire %s of %
 func (p *poolState) unretirements() []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		claims := p.claimsIf(pod.ID, func(c *Claim) bool { return c.Retired && !c.Deleting })
-		if len(claims) > 0 {
+		if claims := p.retired(pod.ID); len(claims) > 0 {
 			steps = append(steps, UnretireIdentity{Pool: p.Key.Name, ID: pod.ID, Claims: claims})
 		}
 	}
 	return steps
+}
+
+// retired returns the claims that say that their identity has ended.
+func (s *Snapshot) retired(id ID) []Claim {
+	return s.claimsIf(id, func(c *Claim) bool { return c.Retired && !c.Deleting })
 }
 
 // ending returns why the pod of an identity ended: as the hold recorded it, or without lockstep.

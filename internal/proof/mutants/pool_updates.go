@@ -83,9 +83,24 @@ var poolUpdates = []Mutant{
 		Test:  poolScenarios + "an-image-that-another-client-changed-is-not-updated-in-place", Rule: "update web-a of web in place",
 	},
 	{
-		Name:  "hand-over on caches",
-		Edits: []Edit{{poolHandOver, "Visible: true, Read: plan.Always, Records: true}", "Visible: true, Records: true}"}},
-		Test:  poolScenarios + "an-identity-is-handed-over-once-its-pod-is-gone", Rule: "hold: read live",
+		Name:  "hand-over whose claims are not read",
+		Edits: []Edit{{poolHandOver, "\t\tnext.Had = p.handedOver(h.ID, next.From)\n", ""}},
+		Test:  "internal/proof/sim/pools TestRuns", Rule: "HandoverRecorded",
+	},
+	{
+		Name:  "hand-over with a claim that has changed",
+		Edits: []Edit{{"internal/act/pools.go", "string(now.UID) != c.UID || now.ResourceVersion != c.Version.String()", "string(now.UID) != c.UID"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/no next pod is created if a claim has changed", Rule: "POST pods",
+	},
+	{
+		Name:  "hand-over with a claim that exists again",
+		Edits: []Edit{{"internal/act/pools.go", "string(now.UID) != c.UID || now.ResourceVersion != c.Version.String()", "now.ResourceVersion != c.Version.String()"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/no next pod is created if a claim was created again", Rule: "POST pods",
+	},
+	{
+		Name:  "handed-over identity, given up because of marks that came at the same time",
+		Edits: []Edit{{"internal/plan/pool/repair.go", "len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:", "len(p.formerClaims(pod)) == 0:"}},
+		Test:  poolScenarios + "a-successor-whose-claims-say-that-the-identity-has-ended-keeps-it", Rule: "because HandoverFailed",
 	},
 	{
 		Name:  "hand-over beside the former pod",
@@ -174,7 +189,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over without a write of the Lease",
-		Edits: []Edit{{poolHandOver, "Order: plan.UnderHold, Visible: true, Read: plan.Always, Records: true}", "Order: plan.WithoutHold, Visible: true, Read: plan.Always}"}},
+		Edits: []Edit{{poolHandOver, "Order: plan.UnderHold, Visible: true, Records: true}", "Order: plan.WithoutHold, Visible: true}"}},
 		Test:  poolScenarios + "an-identity-is-handed-over-once-its-pod-is-gone", Rule: "hold: write",
 	},
 	{

@@ -30,8 +30,8 @@ func breaksHandoverRecorded(v *view, steps []plan.Action) string {
 			return i.Pod == v.nameOf(a.ID) && cmp.Or(i.From, i.UID) == a.From && (i.Cause == reason.IdentityHandover || isGrant(i))
 		})
 		switch missing := v.missingClaim(a.ID, a.From); {
-		case !v.Live:
-			return fmt.Sprintf("identity %s gets another pod without a live read", a.ID)
+		case !v.verifies(a):
+			return fmt.Sprintf("identity %s gets another pod, and not each claim that it had is verified", a.ID)
 		case v.hasPod(a.ID):
 			return fmt.Sprintf("identity %s gets another pod beside one that exists", a.ID)
 		case !recorded:
@@ -41,6 +41,17 @@ func breaksHandoverRecorded(v *view, steps []plan.Action) string {
 		}
 	}
 	return ""
+}
+
+// verifies reports whether a hand-over depends on each claim that the identity had, as shown.
+func (v *view) verifies(a pool.HandOver) bool {
+	for _, c := range v.claimsOf(a.ID) {
+		depends := slices.ContainsFunc(a.Had, func(had pool.Claim) bool { return had.Name == c.Name && had.UID == c.UID && had.Version == c.Version })
+		if c.From == a.From && !depends {
+			return false
+		}
+	}
+	return true
 }
 
 // missingClaim returns what an identity lacks of the claims that it had with a pod.

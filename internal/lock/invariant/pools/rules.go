@@ -37,7 +37,7 @@ const (
 
 var rules = []Rule{
 	{"IdentityNew", bornOnce, "a new pod gets an identity that no pod and no claim is shown to have, and no other pod of the plan", breaksIdentityNew, nil},
-	{"HandoverRecorded", bornOnce, "a pod of an existing identity is created only after a live read, for a recorded hand-over of a pod that is gone, while all of its claims exist", breaksHandoverRecorded, nil},
+	{"HandoverRecorded", bornOnce, "a pod of an existing identity is created only for a recorded hand-over of a pod that is gone, while all of its claims exist, which are verified", breaksHandoverRecorded, nil},
 	{"ClaimsCreatedOnce", bornOnce, "a claim is created only for a pod that cannot be scheduled yet, and never again for an identity that had it", breaksClaimsCreatedOnce, nil},
 	{"OutsideKept", withinBudget, "while another holder has the hold, or while it cannot be read, no pod is disrupted, no claim is marked or deleted, and the record stays", breaksOutsideKept, nil},
 	{"RecordedFirst", withinBudget, "no pod is disrupted before an intent for exactly this disruption is in the hold's record", breaksRecordedFirst, nil},

@@ -149,7 +149,7 @@ func (c *change) completes() *change {
 func handsOver() *change {
 	c := three().without("a")
 	c.Claims[0].From = "a"
-	return c.has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})
+	return c.has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a", Had: c.Claims[:1]})
 }
 
 // spentA is the identity a, whose claims the policy gives up.
@@ -196,7 +196,7 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"one identity is born twice":                      {"IdentityNew", three().plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}}, pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}})},
 
 		"a hand-over":                               {"", handsOver()},
-		"a hand-over without a live read":           {"HandoverRecorded", handsOver().edit(func(c *change) { c.Live = false })},
+		"a hand-over that verifies no claim":        {"HandoverRecorded", three().without("a").edit(func(c *change) { c.Claims[0].From = "a" }).has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
 		"a hand-over that is not recorded":          {"HandoverRecorded", three().without("a").edit(func(c *change) { c.Claims[0].From = "a" }).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
 		"a hand-over beside the former pod":         {"HandoverRecorded", three().edit(func(c *change) { c.Claims[0].From = "a"; c.pod("a").Phase = plan.Terminating }).has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
 		"a hand-over without a claim":               {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].Siblings = []string{"data", "logs"} })},

@@ -78,6 +78,12 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 			steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, id, "", a.Revision) }))
 		}
 	case pool.HandOver:
+		for _, c := range a.Had {
+			steps = append(steps, send(func(p *process) bool {
+				now, exists := p.server.claims[c.Name]
+				return exists && now.UID == c.UID && now.Version == c.Version
+			}))
+		}
 		steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, a.ID, a.From, a.Revision) }))
 	case pool.CompletePod:
 		for _, t := range a.Templates {
