@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"hash/maphash"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -101,7 +98,7 @@ func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterS
 		ObservedGeneration: seen.Object.Generation,
 		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
 		UpdatedReadyReplicas: int32(d.UpdatedReady), RetiredIdentities: int32(d.RetiredIdentities), RetiredClaims: int32(d.RetiredClaims),
-		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
+		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: seen.Object.Selector, Holder: seen.Hold.Holder.Plain(),
 		Trace:      traceID(seen.Hold.Rollouts),
 		Conditions: conditions(&seen, d, steps),
 	}
@@ -122,13 +119,4 @@ func traceID(r plan.Rollouts) string {
 		}
 	}
 	return ""
-}
-
-// selector returns labels as the text of a selector.
-func selector(labels map[string]string) string {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		parts = append(parts, key+"="+labels[key])
-	}
-	return strings.Join(parts, ",")
 }

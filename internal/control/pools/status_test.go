@@ -72,3 +72,12 @@ func TestTheSpansOfUpdatesAreExported(t *testing.T) {
 		t.Errorf("error %v, exported %v of a StatefulCluster that is not managed any more", err, w.traces.records)
 	}
 }
+
+// An autoscaler counts the pods that this selector matches.
+func TestTheStatusHasTheWholeSelector(t *testing.T) {
+	seen := observed(false, 1, "a")
+	seen.Object.Labels, seen.Object.Selector = map[string]string{"app": "db"}, "app=db,tier in (a,b)"
+	if got := statusOf(seen, nil).Selector; got != seen.Object.Selector {
+		t.Errorf("got %q, want %q", got, seen.Object.Selector)
+	}
+}
