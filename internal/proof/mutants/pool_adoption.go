@@ -100,7 +100,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "handed-over pod given up before its claims have labels",
-		Edits: []Edit{{"internal/plan/pool/repair.go", " && len(p.formerClaims(pod)) == 0:", ":"}},
+		Edits: []Edit{{"internal/plan/pool/repair.go", " && len(p.formerClaims(pod)) == 0 && len(p.retired", " && len(p.retired"}},
 		Test:  poolScenarios + "the-claims-of-a-handed-over-pod-under-a-former-object-are-labelled", Rule: "because HandoverFailed",
 	},
 	{

@@ -166,7 +166,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "next pod of a hand-over that lacks a claim, and is kept",
-		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0:", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
+		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "update web-a of web in place",
 	},
 	{

@@ -85,7 +85,7 @@ var poolUpdates = []Mutant{
 	{
 		Name:  "hand-over whose claims are not read",
 		Edits: []Edit{{poolHandOver, "\t\tnext.Had = p.handedOver(h.ID, next.From)\n", ""}},
-		Test:  "internal/proof/sim/pools TestRuns", Rule: "HandoverRecorded",
+		Test:  "internal/plan/pool TestAHandOverDependsOnTheClaimsThatTheIdentityHad", Rule: "the plan hands over",
 	},
 	{
 		Name:  "hand-over with a claim that has changed",

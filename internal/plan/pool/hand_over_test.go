@@ -35,6 +35,27 @@ claim a/data siblings=data from=a`)
 	}
 }
 
+func TestAHandOverDependsOnTheClaimsThatTheIdentityHad(t *testing.T) {
+	s := mustParse(t, `# A former pod has ended.
+pool web replicas=1 claims=data,logs
+hold statefulcluster/web own
+intent a@10 IdentityHandover
+claim a/data siblings=data,logs from=a
+claim a/logs siblings=data,logs from=a
+claim a/scratch`)
+	handovers := plan.Only[pool.HandOver](pool.Plan(s))
+	if len(handovers) != 1 || !slices.Equal(namesOf(handovers[0].Had), []string{"web-data-a", "web-logs-a"}) {
+		t.Errorf("the plan hands over %+v", handovers)
+	}
+}
+
+func namesOf(claims []pool.Claim) (names []string) {
+	for _, c := range claims {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 func mustParse(t *testing.T, text string) pool.Snapshot {
 	t.Helper()
 	parsed, err := parse(text)
