@@ -58,7 +58,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "identity that is handed over and loses its place when its next pod is evicted",
-		Edits: []Edit{{poolHandOver, "(pod.UID == i.UID || pod.From == i.UID)", "pod.UID == i.UID"}},
+		Edits: []Edit{{poolHandOver, "(pod.UID == i.UID || pod.From == handedOverFrom(i))", "pod.UID == i.UID"}},
 		Test:  poolScenarios + "a-hand-over-keeps-its-place-while-its-next-pod-terminates", Rule: "create 1 pods of web",
 	},
 	{

@@ -9,12 +9,12 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "identity given up because its next pod has gone as well",
-		Edits: []Edit{{poolKeep, "p.hasPod(c.ID) || p.ends[c.From] || p.givenUp[name] ||", "p.hasPod(c.ID) || p.openOf[name] ||"}},
+		Edits: []Edit{{poolKeep, "p.hasPod(c.ID) || p.isRecorded(c) || p.givenUp[name] ||", "p.hasPod(c.ID) || p.openOf[name] ||"}},
 		Test:  poolScenarios + "a-kept-identity-whose-next-pod-is-gone-is-kept-again", Rule: "create 1 pods of web",
 	},
 	{
 		Name:  "identity kept although its next pod was given up",
-		Edits: []Edit{{poolKeep, "|| p.ends[c.From] || p.givenUp[name] ||", "|| p.ends[c.From] ||"}},
+		Edits: []Edit{{poolKeep, "|| p.isRecorded(c) || p.givenUp[name] ||", "|| p.isRecorded(c) ||"}},
 		Test:  poolScenarios + "an-identity-whose-next-pod-was-given-up-is-not-kept", Rule: "keep identity of web-a",
 	},
 	{
@@ -94,7 +94,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "gate removed from a pod that lacks a claim without a template",
-		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) || p.isSpoiled(&pod) {", " || p.isSpoiled(&pod) {"}, {"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.Taken[pod.ID]"}},
+		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) || p.isSpoiled(&pod) ||", " || p.isSpoiled(&pod) ||"}, {"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.Taken[pod.ID]"}},
 		Test:  poolScenarios + "a-pod-whose-claim-template-is-gone-is-replaced", Rule: "complete web-a",
 	},
 	{
