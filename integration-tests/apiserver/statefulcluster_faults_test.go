@@ -2,6 +2,11 @@ package apiserver_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,5 +35,53 @@ func TestStatefulClusterCreatesManyPodsWhileRequestsFailAndWatchesAreLate(t *tes
 	pods := p.settles(replicas)
 	p.eventually("the pods have all claims that exist", func(present) error {
 		return errors.Join(p.hasClaims(2*replicas), p.claimsAreComplete(pods))
+	})
+}
+
+// A process creates pods while another one is asleep in the middle of creating the same ones. Once that one wakes up, some pods are
+// too many. They leave again, and the pods that serve stay.
+func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *testing.T) {
+	t.Parallel()
+	const before, after = 2, 12
+	s := unmanaged(t)
+	s.allowsPools()
+	proxy, kubeconfig := s.proxied()
+	sleeper := s.startOperatorWith(kubeconfig, "-statefulcluster.enabled", withoutElection)
+	p := s.createPool(before, nil)
+	served := p.settles(before)
+	var births atomic.Int32
+	const asleepAt = 3 // births are sent in runs of 1, 2, 4 and so on
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if r.Kind == faultproxy.Write && r.Method == http.MethodPost && r.Resource == "pods" && births.Add(1) == asleepAt {
+			return faultproxy.StoppedAt(func() { _ = sleeper.Signal(syscall.SIGSTOP) })
+		}
+		return faultproxy.Fault{}
+	})
+	t.Cleanup(func() { _ = sleeper.Signal(syscall.SIGCONT) })
+	p.scales(after)
+	p.eventually("the process is asleep", func(present) error {
+		if births.Load() < asleepAt {
+			return fmt.Errorf("it has created %d pods", births.Load())
+		}
+		return nil
+	})
+	s.startOperator("-statefulcluster.enabled", withoutElection)
+	served = append(served, p.settles(after)...)
+	s.signal(sleeper, syscall.SIGCONT)
+	p.eventually("the process has created the other pods, which are too many", func(present) error {
+		if n := births.Load(); n < after-before {
+			return fmt.Errorf("it has created %d pods", n)
+		}
+		return nil
+	})
+	pods := p.settles(after)
+	_, uids := identities(pods)
+	for _, pod := range served {
+		if !slices.Contains(uids, string(pod.UID)) {
+			t.Errorf("pod %s has served and is gone", pod.Name)
+		}
+	}
+	p.eventually("the pods have all claims that exist", func(present) error {
+		return errors.Join(p.hasClaims(2*after), p.claimsAreComplete(pods))
 	})
 }
