@@ -43,14 +43,7 @@ func (p pool) isLocal(pod, node string) {
 func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	nodes, err := s.world.cluster.AddNodes(t.Context(), 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cordon := []byte(`{"spec": {"unschedulable": true}}`)
-	if _, err := s.world.admin.CoreV1().Nodes().Patch(t.Context(), nodes[0], types.MergePatchType, cordon, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	node := s.nodeThatTakesNoPods()
 	stop := localcluster.Schedule(context.WithoutCancel(t.Context()), s.world.admin, s.name, s.someNode())
 	p := s.createPool(3, map[string]any{"liveness": map[string]any{"startupSeconds": int64(5)}})
 	serving, _ := identities(p.settles(3))
@@ -70,7 +63,7 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 		return nil
 	})
 	p.isLocal(names[0], s.name+"-no-such-node")
-	p.isLocal(names[1], nodes[0])
+	p.isLocal(names[1], node)
 	p.eventually("a new identity takes the place of the pod whose node does not exist, and the other one waits", func(present) error {
 		now, _ := identities(p.pods())
 		_, ended := p.claims(strings.TrimPrefix(names[0], "db-"))
@@ -81,7 +74,7 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 		}
 		return nil
 	})
-	if err := s.world.admin.CoreV1().Nodes().Delete(t.Context(), nodes[0], deleteOptions); err != nil {
+	if err := s.world.admin.CoreV1().Nodes().Delete(t.Context(), node, deleteOptions); err != nil {
 		t.Fatal(err)
 	}
 	p.eventually("a new identity takes the place of the other pod once its node does not exist", func(present) error {
@@ -90,4 +83,117 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// isHandedOverTo hands over an identity of a pool of two whose volumes can only be used on a node, and returns the former pods and
+// the next pod, which nothing schedules.
+func (p pool) isHandedOverTo(node string, stop func()) (before []corev1.Pod, next string) {
+	p.t.Helper()
+	before = p.settles(2)
+	stop()
+	for _, pod := range before {
+		p.isLocal(pod.Name, node)
+	}
+	p.updates(withContainer("db:1", `, "env": [{"name": "MODE", "value": "fast"}]`))
+	p.eventually("the next pod of an identity waits for a node", func(present) error {
+		for _, pod := range p.pods() {
+			if pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 {
+				next = pod.Name
+				return nil
+			}
+		}
+		return errors.New("none does")
+	})
+	if names, _ := identities(before); !slices.Contains(names, next) {
+		p.t.Fatalf("pod %s is not the next one of %v", next, names)
+	}
+	return before, next
+}
+
+// cordons lets a node take pods or not.
+func (s *scene) cordons(node string, unschedulable bool) {
+	s.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec": {"unschedulable": %t}}`, unschedulable)
+	if _, err := s.world.admin.CoreV1().Nodes().Patch(s.t.Context(), node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A hand-over whose volume is on a Node that does not exist is given up once pods have had their time to start, and one whose Node
+// takes no pods after the time for hand-overs.
+func TestStatefulClusterGivesUpAHandOverWhoseVolumeIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	for sentence, tc := range map[string]struct {
+		exists bool
+		more   map[string]any
+		why    string
+	}{
+		"because its node does not exist": {false, map[string]any{"liveness": map[string]any{"startupSeconds": int64(2)}}, "VolumeUnreachable"},
+		"because its node takes no pods":  {true, map[string]any{"identityPolicy": map[string]any{"handoverTimeoutSeconds": int64(4)}}, "HandoverFailed"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := managed(t)
+			node := s.name + "-no-such-node"
+			if tc.exists {
+				node = s.nodeThatTakesNoPods()
+			}
+			stop := localcluster.Schedule(context.WithoutCancel(t.Context()), s.world.admin, s.name, s.someNode())
+			p := s.createPool(2, tc.more)
+			_, next := p.isHandedOverTo(node, stop)
+			id := strings.TrimPrefix(next, "db-")
+			p.eventually("a new identity takes the place of the next pod", func(present) error {
+				names, _ := identities(p.pods())
+				living, retired := p.claims(id)
+				if want := []string{"db-data-" + id + " " + tc.why, "db-logs-" + id + " " + tc.why}; len(names) != 2 || slices.Contains(names, next) || len(living) > 0 || !slices.Equal(retired, want) {
+					return fmt.Errorf("the pods are %v; the claims of %s are %v, and as former ones %v", names, id, living, retired)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// nodeThatTakesNoPods adds a cordoned node.
+func (s *scene) nodeThatTakesNoPods() string {
+	s.t.Helper()
+	nodes, err := s.world.cluster.AddNodes(s.t.Context(), 1, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cordons(nodes[0], true)
+	return nodes[0]
+}
+
+// The node takes pods again before the time for hand-overs is over.
+func TestStatefulClusterKeepsAnIdentityWhoseVolumeIsInReachAgain(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	node := s.nodeThatTakesNoPods()
+	stop := localcluster.Schedule(context.WithoutCancel(t.Context()), s.world.admin, s.name, s.someNode())
+	p := s.createPool(2, map[string]any{"liveness": map[string]any{"startupSeconds": int64(2)}})
+	before, next := p.isHandedOverTo(node, stop)
+	p.eventually("the status says that the volume waits for its node", func(present) error {
+		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		why, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
+		if pod, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "pod"); why != "VolumeWaitsForNode" || pod != next {
+			return fmt.Errorf("it says %s of %s", why, pod)
+		}
+		return nil
+	})
+	s.cordons(node, false)
+	s.schedulesOn(node)
+	names, _ := identities(before)
+	p.eventually("both identities have been handed over", func(present) error {
+		for _, pod := range p.settles(2) {
+			if !slices.Contains(names, pod.Name) || len(pod.Spec.Containers[0].Env) == 0 || pod.Spec.NodeName != node {
+				return fmt.Errorf("pod %s has %v on node %s", pod.Name, pod.Spec.Containers[0].Env, pod.Spec.NodeName)
+			}
+		}
+		return nil
+	})
+	p.keptIdentity(before, names...)
 }
