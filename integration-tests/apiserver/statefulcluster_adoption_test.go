@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,6 +65,24 @@ func (s *scene) ordinals(replicas int) []corev1.Pod {
 		return nil
 	})
 	return pods
+}
+
+// followsOrdinals deletes the StatefulSet without its pods, and applies the StatefulCluster of the guide with other text in it.
+func (s *scene) followsOrdinals(replaced ...string) pool {
+	s.t.Helper()
+	orphan := metav1.DeletePropagationOrphan
+	if err := s.world.admin.AppsV1().StatefulSets(s.name).Delete(s.t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		s.t.Fatal(err)
+	}
+	file := filepath.Join(s.t.TempDir(), "db.yaml")
+	guide := strings.NewReplacer(replaced...).Replace(blocks(s.t, poolGuide, "From a StatefulSet", "yaml")[0])
+	if err := os.WriteFile(file, []byte(guide), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, file); err != nil {
+		s.t.Fatal(err)
+	}
+	return pool{s, "db"}
 }
 
 // The commands of the guide move a StatefulSet without a restart. Then its pods end like any others.
@@ -129,20 +149,7 @@ func TestStatefulClusterHandsOverAnAdoptedIdentity(t *testing.T) {
 	s := unmanaged(t)
 	s.withRoleForPools()
 	before := s.ordinals(2)
-	orphan := metav1.DeletePropagationOrphan
-	if err := s.world.admin.AppsV1().StatefulSets(s.name).Delete(t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
-		t.Fatal(err)
-	}
-	guide := blocks(t, poolGuide, "From a StatefulSet", "yaml")[0]
-	guide = strings.NewReplacer("replicas: 3", "replicas: 2", "/data\n", "/elsewhere\n").Replace(guide)
-	file := filepath.Join(t.TempDir(), "db.yaml")
-	if err := os.WriteFile(file, []byte(guide), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.world.cluster.ApplyIn(t.Context(), s.name, file); err != nil {
-		t.Fatal(err)
-	}
-	p := pool{s, "db"}
+	p := s.followsOrdinals("replicas: 3", "replicas: 2", "/data\n", "/elsewhere\n")
 	for i, pod := range p.settles(2) {
 		claim := fmt.Sprintf("data-db-%d", i)
 		mounts := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
@@ -274,25 +281,48 @@ func TestStatefulClusterGuardsTheEvictionOfAnAdoptedPod(t *testing.T) {
 	e.rules.evicting = true
 	e.schedulesOn(localcluster.NodeName(0))
 	before := e.ordinals(2)
-	orphan := metav1.DeletePropagationOrphan
-	if err := e.world.admin.AppsV1().StatefulSets(e.name).Delete(t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "db.yaml")
-	guide := strings.Replace(blocks(t, poolGuide, "From a StatefulSet", "yaml")[0], "replicas: 3", "replicas: 2", 1)
-	if err := os.WriteFile(file, []byte(guide), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.world.cluster.ApplyIn(t.Context(), e.name, file); err != nil {
-		t.Fatal(err)
-	}
-	p := pool{e.scene, "db"}
+	p := e.followsOrdinals("replicas: 3", "replicas: 2")
 	p.settles(2)
 	e.eventually("the first pod is evicted", func(present) error { return e.evict("db-0") })
 	e.refused(e.evict("db-1"), "eviction of db-1 in db is refused", "1 of at most 1 down")
 	for _, pod := range p.settles(2) {
 		if pod.Name == before[0].Name {
 			t.Errorf("the name %s was used again", pod.Name)
+		}
+	}
+}
+
+// The Node of an adopted pod falls silent. Then a random identity takes the place of its ordinal.
+func TestStatefulClusterGivesUpTheOrdinalOfALostNode(t *testing.T) {
+	t.Parallel()
+	const replicas = 5
+	s := managed(t)
+	nodes, err := s.world.cluster.AddNodes(t.Context(), replicas, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.schedulesOn(nodes...)
+	before := s.ordinals(replicas)
+	p := s.followsOrdinals("replicas: 3", "replicas: 5\n  liveness:\n    nodeLostSeconds: 3")
+	adopted := p.settles(replicas)
+	p.hasStayed(before, adopted)
+	for i, pod := range adopted {
+		if was, is := before[i].Status.ContainerStatuses, pod.Status.ContainerStatuses; !equality.Semantic.DeepEqual(was, is) {
+			t.Errorf("the containers of pod %s were %v and are %v", pod.Name, was, is)
+		}
+	}
+	lost := p.on(nodes[0])
+	p.falls(nodes[0])
+	p.eventually("another pod takes the place of "+lost, func(present) error {
+		if names, _ := identities(p.pods()); slices.Contains(names, lost) || len(names) != replicas {
+			return fmt.Errorf("the pods are %v", names)
+		}
+		return nil
+	})
+	for _, pod := range p.settlesExceptHold(replicas) {
+		stayed := slices.ContainsFunc(adopted, func(other corev1.Pod) bool { return other.UID == pod.UID })
+		if drawn := regexp.MustCompile(`^db-[0-9a-f]{16}$`).MatchString(pod.Name); stayed == drawn {
+			t.Errorf("pod %s was there before: %t; its identity is random: %t", pod.Name, stayed, drawn)
 		}
 	}
 }
