@@ -13,7 +13,7 @@ func TestGroupNamesAreCompleted(t *testing.T) {
 		"explain PodF":      "PodFailing\n",
 		"status -o ":        "json\nyaml\n:4\n",
 		"pause ":            "calm\nstore\n:4\n",
-		"sta":               "status\tShow the state of groups, zone by zone, or of a StatefulCluster, pod by pod\n",
+		"sta":               "status\tShow the state of groups, zone by zone, of all StatefulClusters, or of one, pod by pod\n",
 		"hold calm --reas":  "--reason\tthe reason",
 		"release ":          "calm\n",
 		"snapshot ":         "calm\n",

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
@@ -18,7 +19,7 @@ const (
 	pollInterval = time.Second
 )
 
-// follow shows groups and their changes until ctx ends.
+// follow shows groups and StatefulClusters, and their changes, until ctx ends.
 func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 	changed := make(chan struct{}, 1)
 	seen, end, err := c.watch(ctx, w, changed)
@@ -29,6 +30,12 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 	if len(w.names) == 1 && len(seen.snapshots(w)) == 0 {
 		return c.unknownGroup(ctx, c.group(w.names[0]))
 	}
+	pools := c.pools(ctx, w)
+	ctx, stop := context.WithCancel(ctx)
+	var rereading sync.WaitGroup
+	defer rereading.Wait()
+	defer stop()
+	rereading.Go(func() { pools.reread(ctx, c, w, func() { notify(changed) }) })
 	show := a.printChanges()
 	if a.style.Bars {
 		show = a.draw()
@@ -40,7 +47,7 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 		for _, s := range seen.snapshots(w) {
 			views = append(views, viewOf(s))
 		}
-		if err := show(views, c.staleness.report()); err != nil {
+		if err := show(views, pools.views(), c.staleness.report()); err != nil {
 			return err
 		}
 		select {
@@ -59,16 +66,14 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 }
 
 // draw returns a function that replaces the content of the screen if it has changed.
-func (a *app) draw() func(views []groupView, silence string) error {
+func (a *app) draw() func(views []groupView, listed []listedView, silence string) error {
 	var drawn string
-	return func(views []groupView, silence string) error {
+	return func(views []groupView, listed []listedView, silence string) error {
 		if a.measure != nil {
 			a.style = a.measure()
 		}
 		p := a.page()
-		for _, v := range views {
-			addGroup(p, v, a.now())
-		}
+		addStatus(p, views, listed, a.now())
 		if silence != "" {
 			p.Head(screen.In(screen.Bad, silence))
 		}
@@ -93,10 +98,10 @@ func (a *app) redraw(p *screen.Page, drawn *string) error {
 }
 
 // printChanges returns a function that prints the lines that have changed.
-func (a *app) printChanges() func(views []groupView, silence string) error {
+func (a *app) printChanges() func(views []groupView, listed []listedView, silence string) error {
 	printed := map[string]string{}
 	quiet := ""
-	return func(views []groupView, silence string) error {
+	return func(views []groupView, listed []listedView, silence string) error {
 		p := a.page()
 		if silence != quiet {
 			text := silence
@@ -106,7 +111,7 @@ func (a *app) printChanges() func(views []groupView, silence string) error {
 			p.Line(screen.Text(screen.Clock(a.now())), screen.Text(text))
 			quiet = silence
 		}
-		now := stateOf(views)
+		now := stateOf(views, listed)
 		for about := range printed {
 			if _, still := now[about]; !still {
 				now[about] = isGone
@@ -125,8 +130,8 @@ func (a *app) printChanges() func(views []groupView, silence string) error {
 
 const isGone = "is gone"
 
-// stateOf returns the state of groups and their zones, each in one line.
-func stateOf(views []groupView) map[string]string {
+// stateOf returns the state of groups, their zones and StatefulClusters, each in one line.
+func stateOf(views []groupView, listed []listedView) map[string]string {
 	state := map[string]string{}
 	for _, v := range views {
 		about := v.Namespace + "/" + v.Group
@@ -138,6 +143,13 @@ func stateOf(views []groupView) map[string]string {
 			}
 			state[about+" "+z.Name] = fmt.Sprintf("%s updated %d/%d ready %d/%d%s", z.Activity, z.Done, z.Replicas, z.Ready, z.Replicas, waits)
 		}
+	}
+	for _, v := range listed {
+		waits := ""
+		if v.Waits != nil {
+			waits = " waits for " + v.Waits.short()
+		}
+		state["StatefulCluster "+v.Namespace+"/"+v.Name] = fmt.Sprintf("%s available %d/%d updated %d/%d%s", v.State, v.Available, v.Replicas, v.Updated, v.Replicas, waits)
 	}
 	return state
 }

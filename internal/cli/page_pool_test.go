@@ -14,9 +14,17 @@ func (s *apiServer) showPoolOfThePage(isUp bool) {
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	templates := []object{{"metadata": object{"name": "data"}}}
 	owner := []object{{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": name, "uid": "u", "controller": true}}
+	reported := object{"availableReplicas": 3, "updatedReplicas": 2, "conditions": []object{{"type": "Ready", "status": "True"}}}
+	if !isUp {
+		reported = object{
+			"availableReplicas": 2, "updatedReplicas": 2, "conditions": []object{{"type": "Reconciling", "status": "True"}},
+			"waiting": object{"reason": "PodStarting", "pod": name + "-c2a84f6610be93d7", "message": "a pod exists and is not ready yet (pod " + name + "-c2a84f6610be93d7)"},
+		}
+	}
 	s.put("/apis/lockstep.dev/v1alpha1/namespaces/"+namespace+"/statefulclusters/"+name, object{
 		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": object{"name": name, "namespace": namespace, "uid": "u"},
-		"spec": object{"replicas": 3, "selector": object{"matchLabels": object{"app": name}}, "template": object{"spec": object{}}, "volumeClaimTemplates": templates},
+		"spec":   object{"replicas": 3, "selector": object{"matchLabels": object{"app": name}}, "template": object{"spec": object{}}, "volumeClaimTemplates": templates},
+		"status": reported,
 	})
 	newest := name + "-5978fd9b8b"
 	s.put(apps+"/controllerrevisions/"+newest, object{

@@ -99,11 +99,16 @@ func (c *cluster) statefulCluster(ctx context.Context, name string) (*v1alpha1.S
 	case err != nil:
 		return nil, withStatefulClusterHint(fmt.Errorf("read StatefulCluster %s/%s: %w", c.namespace, name, err))
 	}
+	return objectWithoutTemplates(read)
+}
+
+// objectWithoutTemplates converts a StatefulCluster without its templates. It changes what was read.
+func objectWithoutTemplates(read *unstructured.Unstructured) (*v1alpha1.StatefulCluster, error) {
 	unstructured.RemoveNestedField(read.Object, "spec", "template")
 	unstructured.RemoveNestedField(read.Object, "spec", "volumeClaimTemplates")
 	o := &v1alpha1.StatefulCluster{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, o); err != nil {
-		return nil, fmt.Errorf("read StatefulCluster %s/%s: %w", c.namespace, name, err)
+		return nil, fmt.Errorf("read StatefulCluster %s/%s: %w", read.GetNamespace(), read.GetName(), err)
 	}
 	return o, nil
 }

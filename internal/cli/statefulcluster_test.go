@@ -26,7 +26,7 @@ func (s *apiServer) showStatefulCluster(name string) {
 		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": object{"name": name, "namespace": "team", "uid": "u"},
 		"spec": object{"replicas": 3, "selector": object{"matchLabels": object{"app": name}}, "template": object{"spec": object{}}, "volumeClaimTemplates": templates},
 		"status": object{
-			"updateRevision": name + "-2", "conditions": []object{{"type": "Reconciling", "status": "True"}, {"type": "Ready", "status": "False"}},
+			"updateRevision": name + "-2", "availableReplicas": 2, "updatedReplicas": 2, "conditions": []object{{"type": "Reconciling", "status": "True"}, {"type": "Ready", "status": "False"}},
 			"waiting": object{"reason": "PodStarting", "pod": name + "-c", "message": "a pod exists and is not ready yet"},
 		},
 	})

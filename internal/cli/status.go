@@ -17,8 +17,8 @@ func (a *app) status() *cobra.Command {
 	var watch, all bool
 	command := &cobra.Command{
 		Use:   "status [GROUP|statefulcluster/NAME]",
-		Short: "Show the state of groups, zone by zone, or of a StatefulCluster, pod by pod",
-		Example: `  kubectl lockstep status                # every group of the namespace
+		Short: "Show the state of groups, zone by zone, of all StatefulClusters, or of one, pod by pod",
+		Example: `  kubectl lockstep status                # every group and StatefulCluster of the namespace
   kubectl lockstep status ingester -w    # one group, updated whenever it changes
   kubectl lockstep status -A -o json     # all namespaces, for a program
   kubectl lockstep status stc/db -w      # a StatefulCluster`,
@@ -27,7 +27,7 @@ func (a *app) status() *cobra.Command {
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if all && len(args) > 0 {
-			return fmt.Errorf("-A shows all groups; accepted: either -A, or GROUP with -n NAMESPACE")
+			return fmt.Errorf("-A shows all groups and StatefulClusters; accepted: either -A, or GROUP with -n NAMESPACE")
 		}
 		if watch && a.form != formTable {
 			return fmt.Errorf("-w cannot be combined with -o %s; accepted: one of them", a.form)
@@ -50,14 +50,14 @@ func (a *app) status() *cobra.Command {
 		return a.showStatus(c.Context(), cluster, w, watch)
 	}
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "keep running and show changes")
-	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups of all namespaces")
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups and StatefulClusters of all namespaces")
 	return a.answers(command)
 }
 
 // wanted selects the groups to show.
 type wanted struct {
-	names []string // none: every group
-	all   bool     // groups of every namespace
+	names []string // none: every group, and every StatefulCluster
+	all   bool     // of every namespace
 }
 
 func (w wanted) includes(key plan.Key) bool {
@@ -76,21 +76,52 @@ func (a *app) showStatus(ctx context.Context, c *cluster, w wanted, watch bool) 
 	for _, s := range snapshots {
 		views = append(views, viewOf(s))
 	}
-	switch {
-	case a.form != formTable && len(w.names) == 1:
+	if len(w.names) == 1 && a.form != formTable {
 		return a.answer(views[0])
+	}
+	pools := c.pools(ctx, w)
+	listed := pools.views()
+	switch {
 	case a.form != formTable:
-		return a.answer(views)
-	case len(views) == 0 && w.all:
-		return a.write("There are no groups.\n")
-	case len(views) == 0:
-		return a.write(fmt.Sprintf("There are no groups in namespace %s.\n", screen.Clean(c.namespace)))
+		return a.answer(allViews(views, listed))
+	case len(views)+len(listed) == 0:
+		return a.write(nothingShown(pools.readable, w.all, c.namespace))
 	}
 	p := a.page()
-	for _, v := range views {
-		addGroup(p, v, a.now())
-	}
+	addStatus(p, views, listed, a.now())
 	return a.print(p)
+}
+
+// allViews returns groups and then StatefulClusters, as one list.
+func allViews(groups []groupView, listed []listedView) []any {
+	all := []any{}
+	for _, v := range groups {
+		all = append(all, v)
+	}
+	for _, v := range listed {
+		all = append(all, v)
+	}
+	return all
+}
+
+// nothingShown says that there is nothing to show. StatefulClusters that cannot be read are not mentioned.
+func nothingShown(readable, all bool, namespace string) string {
+	text := "There are no groups"
+	if readable {
+		text += " and no StatefulClusters"
+	}
+	if !all {
+		text += " in namespace " + screen.Clean(namespace)
+	}
+	return text + ".\n"
+}
+
+// addStatus prints groups and then StatefulClusters.
+func addStatus(p *screen.Page, groups []groupView, listed []listedView, now time.Time) {
+	for _, v := range groups {
+		addGroup(p, v, now)
+	}
+	addPools(p, listed)
 }
 
 // groups reads the selected groups.
