@@ -160,7 +160,7 @@ const crashLoop = "CrashLoopBackOff"
 func (m poolAnonymizer) claim(c *pool.Claim) pool.Claim {
 	anonymized := pool.Claim{
 		Name: m.some(c.Name), UID: m.some(c.UID), Version: c.Version, ID: m.id(c.ID), Template: m.some(c.Template), Pool: m.some(c.Pool), From: m.some(c.From),
-		Retain: c.Retain, Deleting: c.Deleting, Storage: storageOf(c.Storage, m.some), Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
+		Retain: c.Retain, Deleting: c.Deleting, Bound: c.Bound, Storage: storageOf(c.Storage, m.some), Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
 	}
 	for _, sibling := range c.Siblings {
 		anonymized.Siblings = append(anonymized.Siblings, m.some(sibling))

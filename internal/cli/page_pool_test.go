@@ -33,9 +33,10 @@ func (s *apiServer) showPoolOfThePage(isUp bool) {
 	})
 	for _, id := range []string{"0f3c9a5be1d27846", "5d1e0b7739ac4f02", "c2a84f6610be93d7", "91b7d2e4c05fa683"} {
 		labels := object{"app": name, contract.PoolLabel: name, contract.InstanceIDLabel: id}
-		claim := object{"name": name + "-data-" + id, "namespace": namespace, "labels": object{
-			contract.PoolLabel: name, contract.InstanceIDLabel: id, contract.ClaimLabel: "data", contract.PoolUIDLabel: "u",
-		}}
+		claim := object{
+			"name": name + "-data-" + id, "namespace": namespace, "annotations": object{"pv.kubernetes.io/bind-completed": "yes"},
+			"labels": object{contract.PoolLabel: name, contract.InstanceIDLabel: id, contract.ClaimLabel: "data", contract.PoolUIDLabel: "u"},
+		}
 		pod := object{
 			"name": name + "-" + id, "namespace": namespace, "uid": "uid-" + id, "creationTimestamp": ago(9 * 24 * time.Hour), "labels": labels, "ownerReferences": owner,
 		}
@@ -43,11 +44,12 @@ func (s *apiServer) showPoolOfThePage(isUp bool) {
 		labels[contract.RevisionLabel] = newest
 		switch id {
 		case "0f3c9a5be1d27846":
-			claim["annotations"] = object{contract.RetainIdentityLabel: "true", contract.HandoverAnnotation: "uid-" + id, contract.SiblingsAnnotation: "data"}
+			claim["annotations"] = object{"pv.kubernetes.io/bind-completed": "yes", contract.RetainIdentityLabel: "true", contract.HandoverAnnotation: "uid-" + id, contract.SiblingsAnnotation: "data"}
 		case "5d1e0b7739ac4f02":
 			labels[contract.RevisionLabel] = name + "-6ff6dc7599"
 		case "c2a84f6610be93d7":
 			if !isUp {
+				delete(claim, "annotations")
 				status = object{"phase": "Pending"}
 			}
 		default:

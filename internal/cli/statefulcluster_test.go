@@ -64,6 +64,7 @@ func (s *apiServer) showStatefulCluster(name string) {
 		of := labels(id)
 		of["lockstep.dev/claim"], of["lockstep.dev/pool-uid"] = "data", "u"
 		meta := object{"name": name + "-data-" + id, "namespace": "team", "labels": of}
+		meta["annotations"] = object{"pv.kubernetes.io/bind-completed": "yes"}
 		if ended != "" {
 			meta["annotations"] = object{"lockstep.dev/retired-at": ended, "lockstep.dev/retired-reason": "ScaledDown"}
 		}
@@ -99,6 +100,28 @@ func TestAStatefulClusterIsShownPodByPod(t *testing.T) {
 	})
 }
 
+func TestClaimsWithoutAVolumeAreShown(t *testing.T) {
+	inScene(t, nil, func(s *scene) {
+		s.server.showStatefulCluster("db")
+		s.merges(claimsOfAPool+"db-data-b", object{"metadata": object{"annotations": nil}})
+		const want = `
+  POD   STATE           UPDATED  CLAIMS             AGE  NODE  RECORDED
+  db-a  Available       yes      1/1                1h   n
+  db-b  Available       no       1/1 (1 not bound)  1h   n     ScaledDown
+  db-c  WaitsForClaims  yes      0/1                1h
+`
+		if out := s.succeeds("status", "stc/db"); !strings.Contains(out, want) {
+			t.Errorf("it says\n%s", out)
+		}
+		if out := s.succeeds("status", "stc/db", "-o", "json"); strings.Count(out, `"claimsNotBound": 1`) != 1 {
+			t.Errorf("as JSON:\n%s", out)
+		}
+		if _, out, _ := s.types("why", "db-b"); !strings.Contains(out, "with 1 of 1 claims (1 not bound to a volume yet), of revision db-1") {
+			t.Errorf("about the pod it says\n%s", out)
+		}
+	})
+}
+
 func TestWhatAStatefulClusterWaitsForIsExplained(t *testing.T) {
 	inScene(t, nil, func(s *scene) {
 		s.server.showStatefulCluster("db")
@@ -126,7 +149,7 @@ func TestAFollowedStatefulClusterIsPrintedWhenItChanges(t *testing.T) {
 			"lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "c", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u",
 		}}})
 		time.Sleep(2 * readAgain)
-		if got := strings.Count(out.String(), "db-c  WaitsForClaims  yes      1/1"); got != 1 {
+		if got := strings.Count(out.String(), "db-c  WaitsForClaims  yes      1/1 (1 not bound)"); got != 1 {
 			t.Errorf("the change is printed %d times", got)
 		}
 	})

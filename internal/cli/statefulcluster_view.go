@@ -39,8 +39,9 @@ type identityView struct {
 	State    string     `json:"state"`
 	Updated  bool       `json:"updated"`
 	Node     string     `json:"node,omitempty"`
-	Claims   int        `json:"claims"` // that exist
-	Mounts   int        `json:"mounts"` // claims that it mounts
+	Claims   int        `json:"claims"`         // that exist
+	Unbound  int        `json:"claimsNotBound"` // of these, how many have no volume yet
+	Mounts   int        `json:"mounts"`         // claims that it mounts
 	Created  *time.Time `json:"created,omitempty"`
 	Recorded string     `json:"recorded,omitempty"` // why the hold has recorded it
 }
@@ -96,6 +97,9 @@ func identityOf(s statefulCluster, p *pool.Pod) identityView {
 	for _, c := range s.Claims {
 		if c.ID == p.ID && !c.Retired && slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool { return m.Claim == c.Name }) {
 			v.Claims++
+			if !c.Bound {
+				v.Unbound++
+			}
 		}
 	}
 	for _, i := range s.Hold.Intents {
@@ -104,6 +108,14 @@ func identityOf(s statefulCluster, p *pool.Pod) identityView {
 		}
 	}
 	return v
+}
+
+// claims returns how many claims of a pod exist, and how many of these have no volume yet.
+func (v identityView) claims() string {
+	if v.Unbound > 0 {
+		return fmt.Sprintf("%d/%d (%d not bound)", v.Claims, v.Mounts, v.Unbound)
+	}
+	return fmt.Sprintf("%d/%d", v.Claims, v.Mounts)
 }
 
 // stateOfPod says in one word how far a pod is.
@@ -145,7 +157,7 @@ func addStatefulCluster(p *screen.Page, v statefulClusterView, now time.Time) {
 			updated = "yes"
 		}
 		rows = append(rows, []screen.Piece{
-			screen.Text(i.Pod), screen.In(colourOfState[i.State], i.State), screen.Text(updated), screen.Text(fmt.Sprintf("%d/%d", i.Claims, i.Mounts)),
+			screen.Text(i.Pod), screen.In(colourOfState[i.State], i.State), screen.Text(updated), screen.Text(i.claims()),
 			screen.Text(age), screen.Text(i.Node), screen.Text(i.Recorded),
 		})
 	}

@@ -184,7 +184,11 @@ func claimsText(v poolPodView) string {
 	if v.Mounts == 0 {
 		return "without claims, "
 	}
-	return fmt.Sprintf("with %d of %d claims, ", v.Claims, v.Mounts)
+	unbound := ""
+	if v.Unbound > 0 {
+		unbound = fmt.Sprintf(" (%d not bound to a volume yet)", v.Unbound)
+	}
+	return fmt.Sprintf("with %d of %d claims%s, ", v.Claims, v.Mounts, unbound)
 }
 
 // endText says what becomes of the identity of a pod that a client ends.

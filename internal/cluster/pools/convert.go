@@ -356,13 +356,16 @@ func revisionOf(r *appsv1.ControllerRevision) *revision {
 	return converted
 }
 
+// bindCompleted is the annotation that Kubernetes sets when a claim is bound to a volume. The metadata shows no phase.
+const bindCompleted = "pv.kubernetes.io/bind-completed"
+
 // claimOf converts the metadata of a claim with the labels of a pool.
 func claimOf(m *metav1.PartialObjectMetadata) pool.Claim {
 	version, _ := plan.ParseVersion(m.ResourceVersion)
 	return pool.Claim{
 		Name: m.Name, UID: string(m.UID), Version: version, ID: pool.ID(m.Labels[contract.InstanceIDLabel]),
 		Template: m.Labels[contract.ClaimLabel], Pool: m.Labels[contract.PoolUIDLabel],
-		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Retain: m.Annotations[contract.RetainIdentityLabel] == "true", Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
+		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Retain: m.Annotations[contract.RetainIdentityLabel] == "true", Deleting: m.DeletionTimestamp != nil, Bound: m.Annotations[bindCompleted] != "", Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
 		Keep:    m.Annotations[contract.KeepAnnotation] == "true" || m.Labels[contract.KeepAnnotation] == "true",
 		Owned:   metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
 		Storage: storageOf(m.Annotations[contract.StorageAnnotation]),

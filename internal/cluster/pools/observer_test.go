@@ -474,11 +474,12 @@ func TestAClaimIsConverted(t *testing.T) {
 		Annotations: map[string]string{
 			contract.StorageAnnotation: "2Gi", contract.SiblingsAnnotation: "data,logs", contract.HandoverAnnotation: "p", contract.RetainIdentityLabel: "true",
 			contract.KeepAnnotation: "true", contract.RetiredAtAnnotation: "2026-01-05T12:00:00Z", contract.RetiredReasonAnnotation: string(reason.ScaledDown),
+			bindCompleted: "yes",
 		},
 	}}
 	want := pool.Claim{
 		Name: "db-data-a", UID: "c", Version: 8, ID: "a", Template: "data", Pool: "u", Siblings: []string{"data", "logs"}, From: "p", Retain: true,
-		Storage: pool.Storage{Text: "2Gi", Bytes: 2 << 30}, Retired: true, Owned: true, Keep: true, Ended: start, Because: reason.ScaledDown,
+		Storage: pool.Storage{Text: "2Gi", Bytes: 2 << 30}, Retired: true, Owned: true, Keep: true, Bound: true, Ended: start, Because: reason.ScaledDown,
 	}
 	if diff := cmp.Diff(want, claimOf(m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -170,6 +170,7 @@ type Claim struct {
 	From     string   // UID of the pod from which its identity is handed over, or was; empty: it never was
 	Retain   bool     // a person asked to keep the identity at the end of that pod
 	Deleting bool
+	Bound    bool        // it has a volume; no rule reads it
 	Storage  Storage     // for which lockstep has asked
 	Retired  bool        // its identity has ended
 	Owned    bool        // by the object
