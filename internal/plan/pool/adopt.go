@@ -181,6 +181,31 @@ func (p *poolState) adoptable(o Orphan) (ID, plan.Refusal) {
 	return "", wait
 }
 
+// mostNamed is how many pods a wait for adoptions names.
+const mostNamed = 5
+
+// withAwaited adds to the first wait, if it is one for an adoption, how many pods are waited for, and which.
+func withAwaited(first plan.Refusal, waits []plan.Wait) plan.Refusal {
+	if first.Code != reason.AdoptionWaits {
+		return first
+	}
+	var pods []string
+	for _, w := range waits {
+		if w.Because.Code == reason.AdoptionWaits {
+			pods = append(pods, w.Because.Pod)
+		}
+	}
+	slices.SortFunc(pods, plan.CompareNatural)
+	if pods = slices.Compact(pods); len(pods) > 1 {
+		names := strings.Join(pods[:min(len(pods), mostNamed)], ", ")
+		if more := len(pods) - mostNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		first.Detail += fmt.Sprintf("; %d pods wait: %s", len(pods), names)
+	}
+	return first
+}
+
 // unlabelled labels the claims of pods of the object that lack their labels. A claim that belongs to something else waits.
 func (p *poolState) unlabelled() (steps, waits []plan.Action) {
 	for i := range p.Pods {

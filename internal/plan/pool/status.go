@@ -45,9 +45,10 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 		}
 	}
 	status.RetiredIdentities, status.RetiredClaims = s.spent()
-	for _, w := range plan.Only[plan.Wait](steps) {
-		if status.Waiting.None() {
-			status.Waiting = w.Because
+	waits := plan.Only[plan.Wait](steps)
+	for i, w := range waits {
+		if i == 0 {
+			status.Waiting = withAwaited(w.Because, waits)
 		}
 		if w.Because.Code == reason.ExpansionRefused && status.NotGrown.None() {
 			status.NotGrown = w.Because
