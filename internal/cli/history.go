@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -33,6 +32,10 @@ func (a *app) history() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "history GROUP|statefulcluster/NAME",
 		Short: "Show the recent rollouts of a group or a StatefulCluster, and the one under way",
+		Long: `Show the recent rollouts of a group or a StatefulCluster, and the one under way.
+
+For a StatefulCluster also: the pods whose identities have ended, such as one on a node that
+went away or one that a person deleted, as far as claims of them are left.`,
 		Example: `  kubectl lockstep history ingester
   kubectl lockstep history ingester -o json
   kubectl lockstep history stc/db`,
@@ -44,27 +47,20 @@ func (a *app) history() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rollouts, err := cluster.rollouts(c.Context(), key)
+		if key.Kind == plan.KindStatefulCluster {
+			return a.historyOfPool(c.Context(), cluster, key)
+		}
+		s, err := cluster.existing(c.Context(), key)
 		if err != nil {
 			return err
 		}
-		views := rolloutsOf(rollouts)
+		views := rolloutsOf(s.Hold.Rollouts)
 		if a.form != formTable {
 			return a.answer(views)
 		}
 		return a.printHistory(key, views)
 	}
 	return a.answers(command)
-}
-
-// rollouts reads the rollouts that the Lease of a group or StatefulCluster records.
-func (c *cluster) rollouts(ctx context.Context, key plan.Key) (plan.Rollouts, error) {
-	if key.Kind == plan.KindStatefulCluster {
-		s, err := c.readStatefulCluster(ctx, key.Name)
-		return s.Hold.Rollouts, err
-	}
-	s, err := c.existing(ctx, key)
-	return s.Hold.Rollouts, err
 }
 
 // rolloutsOf returns the rollouts, newest first.
@@ -85,7 +81,12 @@ func rolloutsOf(r plan.Rollouts) []rolloutView {
 }
 
 func (a *app) printHistory(key plan.Key, rollouts []rolloutView) error {
-	p, now := a.page(), a.now()
+	p := a.page()
+	addRollouts(p, key, rollouts, a.now())
+	return a.print(p)
+}
+
+func addRollouts(p *screen.Page, key plan.Key, rollouts []rolloutView, now time.Time) {
 	if len(rollouts) == 0 {
 		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("has no rollout in its Lease"))
 	}
@@ -104,7 +105,6 @@ func (a *app) printHistory(key plan.Key, rollouts []rolloutView) error {
 		p.Line(line...)
 		addRolled(p, unitOf(key), r, end)
 	}
-	return a.print(p)
 }
 
 // unitOf returns the heading of what is rolled out: the zones of a group, or a StatefulCluster as a whole.
