@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // diagnosisView is the diagnosis of a pod that a reason names.
@@ -42,6 +43,25 @@ func (c *cluster) diagnose(ctx context.Context, namespace string, zones []group.
 		views[i] = diagnosisView{pods[i], c.facts(ctx, namespace, zones, pods[i])}
 	})
 	return slices.DeleteFunc(views, func(v diagnosisView) bool { return len(v.Facts) == 0 })
+}
+
+// adviseOnNode are the reasons whose advice says what to do about the node of the pod that they name.
+var adviseOnNode = []string{string(reason.NodeSilent), string(reason.TooManyUnhealthy)}
+
+// withOneAdvice leaves out the advice about a pod whose node is not Ready if a reason gives advice about that: the two would
+// contradict each other, and no other advice helps before.
+func (d diagnoses) withOneAdvice(reasons []waitView) diagnoses {
+	for i := range d {
+		advised := slices.ContainsFunc(reasons, func(w waitView) bool { return w.Pod == d[i].Pod && slices.Contains(adviseOnNode, w.Code) })
+		onNode := func(f diagnosis.Fact) bool { return f.About == diagnosis.Node && f.ToDo != "" }
+		if !advised || !slices.ContainsFunc(d[i].Facts, onNode) {
+			continue
+		}
+		for j := range d[i].Facts {
+			d[i].Facts[j].ToDo = ""
+		}
+	}
+	return d
 }
 
 // podsOf returns the pods that waits name, without duplicates.

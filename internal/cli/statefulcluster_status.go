@@ -81,7 +81,7 @@ func (a *app) whyStatefulCluster(ctx context.Context, c *cluster, name string, o
 		}
 	}
 	if v.Waits != nil {
-		v.Diagnoses = c.diagnose(ctx, c.namespace, nil, podsOf(*v.Waits))
+		v.Diagnoses = c.diagnose(ctx, c.namespace, nil, podsOf(*v.Waits)).withOneAdvice([]waitView{*v.Waits})
 	}
 	if a.form != formTable {
 		err = a.answer(v)
@@ -103,7 +103,7 @@ func (a *app) printWhyStatefulCluster(v statefulClusterWhy, opted labels.Selecto
 		p.Line(screen.In(screen.Good, "Nothing waits."))
 	} else {
 		addReason(p, *v.Waits)
-		if v.Message != v.Waits.Sentence {
+		if !v.Waits.says(v.Message) {
 			p.Indented(2, screen.Text(v.Message))
 		}
 		addMeaning(p, v.Waits.Sentence, v.Waits.ToDo)

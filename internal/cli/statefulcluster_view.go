@@ -74,7 +74,9 @@ func operatorWait(status v1alpha1.StatefulClusterStatus) (*waitView, string) {
 	if w == nil {
 		return nil, ""
 	}
-	return new(waitViewOf("", plan.Refusal{Code: reason.Code(w.Reason), Pod: w.Pod})), w.Message
+	because := plan.Refusal{Code: reason.Code(w.Reason), Pod: w.Pod}
+	because.Detail = because.DetailIn(w.Message)
+	return new(waitViewOf("", because)), w.Message
 }
 
 const terminating = "Terminating"

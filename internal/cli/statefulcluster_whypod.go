@@ -59,7 +59,7 @@ func (a *app) whyPodOfPool(ctx context.Context, c *cluster, of, name string, opt
 	}
 	v := podViewOfPool(s, &pod)
 	v.OptedIn = c.optIn(ctx, c.namespace, opted)
-	v.Pods = c.diagnose(ctx, c.namespace, nil, podsOf(append([]waitView{{Pod: name}}, v.reasons()...)...))
+	v.Pods = c.diagnose(ctx, c.namespace, nil, podsOf(append([]waitView{{Pod: name}}, v.reasons()...)...)).withOneAdvice(v.reasons())
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
@@ -121,7 +121,7 @@ func stepsAbout(steps []plan.Action, pod string) ([]stepView, []waitView) {
 // reasons returns why an eviction is refused, and what the pod and its StatefulCluster wait for, each once.
 func (v poolPodView) reasons() []waitView {
 	var reasons []waitView
-	for _, w := range append([]*waitView{v.Eviction.Because, v.ClusterWaits}, pointers(v.Waits)...) {
+	for _, w := range slices.Concat([]*waitView{v.Eviction.Because}, pointers(v.Waits), []*waitView{v.ClusterWaits}) {
 		if w != nil && !slices.ContainsFunc(reasons, func(other waitView) bool { return other.Code == w.Code && other.Pod == w.Pod }) {
 			reasons = append(reasons, *w)
 		}
@@ -161,12 +161,7 @@ func (a *app) printPodOfPool(v poolPodView, opted labels.Selector) error {
 	if !v.Eviction.Allowed {
 		rest = rest[1:]
 	}
-	for _, w := range rest {
-		p.Line()
-		addReason(p, w)
-		addMeaning(p, w.Sentence, w.ToDo)
-		left = left.addTo(p, w.Pod)
-	}
+	addWaits(p, rest, left, v.Eviction.Because)
 	return a.print(p)
 }
 

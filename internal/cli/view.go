@@ -100,6 +100,17 @@ func (w waitView) short() string {
 	return r.String()
 }
 
+// says reports whether a wait that is printed contains all of a message of the operator.
+func (w waitView) says(message string) bool {
+	because := plan.Refusal{Code: reason.Code(w.Code), Zone: w.For, Pod: w.Pod, Detail: w.Detail}
+	return message == "" || message == w.Sentence || message == because.Sentence()
+}
+
+// means reports whether two waits have the same meaning: their reasons and their advice are the same.
+func (w waitView) means(other waitView) bool {
+	return w.Sentence == other.Sentence && w.ToDo == other.ToDo
+}
+
 // moment returns a time without fractions of a second. It returns nil for the zero time and for a
 // year that JSON cannot express.
 func moment(t time.Time) *time.Time {

@@ -162,12 +162,7 @@ func (a *app) printWhy(v whyView, opted labels.Selector) error {
 		p.Line()
 		p.Line(screen.In(screen.Good, nothingAwaited(v.groupView)))
 	}
-	left := v.Pods
-	for _, w := range v.reasons() {
-		p.Line()
-		addWait(p, w)
-		left = left.addTo(p, w.Pod)
-	}
+	addWaits(p, v.reasons(), v.Pods, nil)
 	addRecorded(p, v.Noted, v.Queue, v.Unreadable, now)
 	addPauses(p, v.Paused, now)
 	addEvents(p, v.Events, now)
@@ -181,9 +176,36 @@ func nothingAwaited(v groupView) string {
 	return "Nothing waits: the next step can be taken."
 }
 
-func addWait(p *screen.Page, w waitView) {
-	addReason(p, w, screen.In(screen.Strong, w.Zone))
-	addMeaning(p, w.Sentence, w.ToDo)
+// addWaits prints waits and the diagnoses of the pods that they name. Waits with the same meaning are printed together, in the
+// place of the first one, with their meaning below them. A meaning that was printed already, which may be nil, is left out.
+func addWaits(p *screen.Page, waits []waitView, left diagnoses, printed *waitView) {
+	for len(waits) > 0 {
+		first := waits[0]
+		same, others := splitWaits(waits, first.means)
+		p.Line()
+		for _, w := range same {
+			addReason(p, w, screen.In(screen.Strong, w.Zone))
+		}
+		if printed == nil || !printed.means(first) {
+			addMeaning(p, first.Sentence, first.ToDo)
+		}
+		for _, w := range same {
+			left = left.addTo(p, w.Pod)
+		}
+		waits = others
+	}
+}
+
+// splitWaits returns the waits that satisfy a condition, and the others, in their order.
+func splitWaits(waits []waitView, is func(waitView) bool) (those, others []waitView) {
+	for _, w := range waits {
+		if is(w) {
+			those = append(those, w)
+		} else {
+			others = append(others, w)
+		}
+	}
+	return those, others
 }
 
 // addReason prints a reason in short form, in one line with what comes before it.

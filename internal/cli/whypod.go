@@ -192,9 +192,7 @@ func (a *app) printPod(v podView, opted labels.Selector) error {
 	left := v.Pods.addTo(p, v.Pod)
 	left = addAnswer(p, v.Eviction, left)
 	if v.ZoneWaits != nil && !v.Eviction.sameReason(*v.ZoneWaits) {
-		p.Line()
-		addWait(p, *v.ZoneWaits)
-		left.addTo(p, v.ZoneWaits.Pod)
+		addWaits(p, []waitView{*v.ZoneWaits}, left, v.Eviction.Because)
 	}
 	return a.print(p)
 }

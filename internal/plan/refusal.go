@@ -65,3 +65,21 @@ func (r Refusal) Sentence() string {
 	}
 	return r.Code.Sentence() + " (" + strings.Join(about, ", ") + ")"
 }
+
+// DetailIn returns the detail of a refusal that Sentence has made into a sentence. It returns "" if there is none, or if the
+// refusal without its detail does not make such a sentence, as that of another version may not.
+func (r Refusal) DetailIn(sentence string) string {
+	r.Detail = ""
+	begin, isLong := strings.CutSuffix(r.Sentence(), ")")
+	if isLong && r.Zone+r.Pod != "" {
+		begin += ", "
+	} else {
+		begin = r.Sentence() + " ("
+	}
+	rest, begins := strings.CutPrefix(sentence, begin)
+	detail, ends := strings.CutSuffix(rest, ")")
+	if !begins || !ends {
+		return ""
+	}
+	return detail
+}
