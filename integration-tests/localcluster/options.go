@@ -101,6 +101,8 @@ const (
 	ReadyWithin = "lockstep.test/ready-within"
 	// GoneAfter is how long a deleted pod stays, with its readiness, before it is removed.
 	GoneAfter = "lockstep.test/gone-after"
+	// Digest is the digest of all images of a pod without ReadyAfter, as if they were tags of one image.
+	Digest = "lockstep.test/digest"
 )
 
 // Lost is a label of nodes whose kubelet has stopped reporting.
