@@ -60,8 +60,8 @@ func TestStatefulClusterRestartsEachContainerOnceAfterAGracePeriod(t *testing.T)
 	})
 	before := p.settles(2)
 	for _, update := range []struct{ db, proxy, restarts, stages string }{
-		{"db:2", "proxy:1", "db 1, proxy 0, metrics 0", "open db:1 0, closed db:1 0, closed db:2 0, open db:2 0"},
-		{"db:2", "proxy:2", "db 1, proxy 1, metrics 0", "open db:2 0, closed db:2 0, open db:2 0"},
+		{"db:2", "proxy:2", "db 1, proxy 1, metrics 0", "open db:1 0, closed db:1 0, closed db:2 0, open db:2 0"},
+		{"db:2", "proxy:3", "db 1, proxy 2, metrics 0", "open db:2 0, closed db:2 0, open db:2 0"},
 	} {
 		stop := p.records()
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": template(update.db, update.proxy)}})

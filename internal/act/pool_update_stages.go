@@ -71,8 +71,10 @@ func (e *Executor) setGate(ctx context.Context, s *pool.Snapshot, a pool.SetGate
 // change is impossible in place.
 func (e *Executor) resizePod(ctx context.Context, s *pool.Snapshot, a pool.ResizePod) error {
 	c := change{Metadata: changedMetadata{UID: a.UID, ResourceVersion: a.Version.String()}, Spec: &changedSpec{}}
-	for name, resources := range a.Resources {
-		c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Resources: requirementOf(resources)})
+	for _, name := range containersOf(s, a.Pod) {
+		if resources, changes := a.Resources[name]; changes {
+			c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Resources: requirementOf(resources)})
+		}
 	}
 	err := e.changePod(ctx, s, a.Pod, "resize", c, "resize")
 	if apierrors.IsInvalid(err) || isForbiddenForGood(err) || apierrors.IsMethodNotSupported(err) || isUnknownResource(err) {

@@ -58,8 +58,10 @@ func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.U
 	}}
 	if len(a.Change.Images) > 0 {
 		c.Spec = &changedSpec{}
-		for name, image := range a.Change.Images {
-			c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Image: image})
+		for _, name := range containersOf(s, a.Of.Pod) {
+			if image, changes := a.Change.Images[name]; changes {
+				c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Image: image})
+			}
 		}
 	}
 	err := e.changePod(ctx, s, a.Of.Pod, "update", c)
@@ -67,6 +69,21 @@ func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.U
 		e.Checks.Compared(s.Key, a.Revision, a.From, pool.Change{})
 	}
 	return err
+}
+
+// containersOf returns the names of the containers of a pod in their order. A patch that has them in another order would change
+// the order, which the API server refuses.
+func containersOf(s *pool.Snapshot, pod string) []string {
+	var names []string
+	for i := range s.Pods {
+		if s.Pods[i].Name != pod {
+			continue
+		}
+		for _, c := range s.Pods[i].Containers {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // relabelPod gives a pod the label of the newest revision.

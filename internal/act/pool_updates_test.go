@@ -101,6 +101,14 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 				`"annotations":{"lockstep.dev/inplace-update":"{\"revision\":\"db-2\",\"version\":\"8\",\"since\":\"now\",\"restarts\":{\"c\":\"one\"}}"}},` +
 				`"spec":{"containers":[{"name":"c","image":"i:2"}]}}`,
 		},
+		"containers get images in their order": {
+			action: statefulcluster.UpdateInPlace{Of: of, Revision: "db-2", Change: statefulcluster.Change{Images: map[string]string{"agent": "a:2", "web": "w:2", "c": "i:2"}}},
+			want:   []string{"PATCH pods/db-a"}, body: `"containers":[{"name":"web","image":"w:2"},{"name":"c","image":"i:2"},{"name":"agent","image":"a:2"}]`,
+		},
+		"containers get resources in their order": {
+			action: statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, From: "db-1", Revision: "db-2", Resources: map[string]statefulcluster.Resources{"c": {CPURequest: "3"}, "agent": {CPURequest: "4"}, "web": {CPURequest: "2"}}},
+			want:   []string{"PATCH pods/db-a/resize"}, body: `"containers":[{"name":"web","resources":{"requests":{"cpu":"2"}}},{"name":"c","resources":{"requests":{"cpu":"3"}}},{"name":"agent","resources":{"requests":{"cpu":"4"}}}]`,
+		},
 		"an update in place that a policy forbids is impossible": {
 			action:  statefulcluster.UpdateInPlace{Of: of, From: "db-1", Revision: "db-2"},
 			refuses: answering(http.StatusForbidden), want: []string{"PATCH pods/db-a"}, compared: []string{"db-1 with db-2"}, fails: true,

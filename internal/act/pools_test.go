@@ -23,6 +23,7 @@ func testPool() *statefulcluster.Snapshot {
 		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}, Now: fixture.Now(),
 		Object: statefulcluster.Object{UID: "u", Templates: poolTemplates()},
 		Draw:   func() statefulcluster.ID { return "drawn" },
+		Pods:   []statefulcluster.Pod{{Pod: plan.Pod{Name: "db-a"}, Containers: []statefulcluster.Container{{Name: "web"}, {Name: "c"}, {Name: "agent"}}}},
 	}
 }
 

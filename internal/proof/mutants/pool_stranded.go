@@ -54,4 +54,9 @@ var strandedPods = []Mutant{
 		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "replaced[d.Pod] = p.held().None()", "replaced[d.Pod] = true"}},
 		Test:  poolScenarios + "a-new-pod-of-a-former-template-that-needs-a-claim-is-completed-while-another-has-the-hold", Rule: "complete web-a with extra",
 	},
+	{
+		Name:  "containers of a patch in another order than that of the pod",
+		Edits: []Edit{{"internal/act/pool_updates.go", "for _, c := range s.Pods[i].Containers {\n\t\t\tnames = append(names, c.Name)", "for _, c := range s.Pods[i].Containers {\n\t\t\tnames = append([]string{c.Name}, names...)"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/containers get images in their order", Rule: "want",
+	},
 }
