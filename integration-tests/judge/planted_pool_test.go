@@ -131,12 +131,20 @@ var plantedPoolBudgets = map[string]plantedCase{
 	"a pod is updated in place when another one runs its image": {
 		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a", "db-b").begin("db-a").restarts("db-a").begin("db-b"),
 	},
+	"a pod is updated in place beside one that breaks after its update, while the Lease records both": {
+		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a", "db-b").begin("db-a").restarts("db-a").after(5*time.Second).
+			pod("db-a", setNotReady).begin("db-b"),
+	},
+	"0: a pod is updated in place beside one that breaks during its update": {
+		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a", "db-b").begin("db-a").pod("db-a", setNotReady).after(5 * time.Second).begin("db-b"),
+		want:    []string{"0 db-b was updated in place, so 2 of 3 pods were unavailable, 1 allowed"},
+	},
 	"an update in place goes on beside a pod that broke since it began": {
-		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = "begun" }).
+		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = `{"begun":true}` }).
 			pod("db-b", setNotReady).after(2 * time.Second).begin("db-a"),
 	},
 	"a pod whose update in place has begun is handed over instead, though more pods are asked for by now": {
-		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = "begun" }).
+		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = `{"begun":true}` }).
 			pool(ofReplicas(5)).after(2*time.Second).holdPool(handover, "db-a").delete("db-a"),
 	},
 	"0: a pod is handed over while another one is known to be broken": {

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -51,13 +52,19 @@ type member struct {
 	owned    time.Time // when an object began to control it; zero: when it was created
 	left     time.Time // when it began to terminate, or was deleted; zero: it is active
 	ours     bool      // an operator, or an eviction that was allowed, caused the outage
-	begun    bool      // its update in place has begun, and the Lease still records it
+	begun    bool      // its update in place has begun and is not complete, and the Lease records it
 	replaces string    // what ran before an image was changed, until something else runs; empty: nothing is to be replaced
 }
 
 // available reports whether a pod is available at a time.
 func (m *member) available(now time.Time, minReady time.Duration) bool {
 	return m.Serving() && m.replaces == "" && (minReady == 0 || !m.ReadySince.Add(minReady).After(now))
+}
+
+// isUpdated reports whether a pod was available with nothing left to do of its update in place. A pod that breaks then was not
+// broken by the update, although the Lease may record it until it is written for another reason.
+func (m *member) isUpdated(now time.Time, minReady time.Duration) bool {
+	return m.available(now, minReady) && !strings.Contains(m.Update, `"begun":true`)
 }
 
 // String says why a pod is not available.
@@ -136,6 +143,7 @@ func (v *verifier) applyPodOfPool(e Event, ours bool) {
 		v.pools.podOf[identityOf(p)] = p.UID
 	}
 	if known {
+		m.begun = m.begun && !m.isUpdated(e.At, v.minReady(identityOf(p).pool))
 		v.verifyUpdateInPlace(m, e)
 	}
 	v.updateMember(m, e, ours)
