@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -223,4 +224,35 @@ func (p pool) areOwned(want int) {
 		}
 		return nil
 	})
+}
+
+// No pod mounts a claim for a while, and then each one mounts those of its identity again.
+func TestStatefulClusterHandsClaimsOverWhileItsTemplateAsksForNone(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenReplaced": "Delete"}})
+	names, _ := identities(p.settles(2))
+	before := p.uidsOfClaims("")
+	mounting := func(volumes int) {
+		p.eventually(fmt.Sprintf("each pod has %d volumes with claims", volumes), func(present) error {
+			for _, pod := range p.settles(2) {
+				if n := len(volumesOf(&pod)); n != volumes {
+					return fmt.Errorf("pod %s has %d", pod.Name, n)
+				}
+			}
+			return nil
+		})
+	}
+	p.updates(`{"spec": {"volumeClaimTemplates": null, "template": {"spec": {"containers": [{"name": "db", "image": "db:1"}]}}}}`)
+	mounting(0)
+	template, err := json.Marshal(map[string]any{"spec": map[string]any{"template": podTemplate(nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := strings.TrimSuffix(claimTemplates("data", "logs"), "}}") + "," + strings.TrimPrefix(string(template), `{"spec":{`)
+	p.updates(with)
+	mounting(2)
+	after, _ := identities(p.pods())
+	if err := sameClaims(before, p.uidsOfClaims("")); err != nil || !slices.Equal(names, after) {
+		t.Errorf("the identities were %v and are %v: %v", names, after, err)
+	}
 }

@@ -101,22 +101,24 @@ func TestStatefulClusterGoesOnOnceAQuotaAllowsItsPodsAndClaims(t *testing.T) {
 	}
 }
 
+// claimTemplates returns a patch of an object that sets its claim templates.
+func claimTemplates(names ...string) string {
+	templates := []string{}
+	for _, name := range names {
+		templates = append(templates, fmt.Sprintf(`{"metadata": {"name": %q}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}`, name))
+	}
+	return `{"spec": {"volumeClaimTemplates": [` + strings.Join(templates, ", ") + `]}}`
+}
+
 // A template that asks for claims which a quota refuses is taken back without the loss of an identity, and so is one of which
 // only some claims came into being.
 func TestStatefulClusterTakesBackClaimsThatAQuotaRefuses(t *testing.T) {
 	t.Parallel()
-	claims := func(names ...string) string {
-		var templates []string
-		for _, name := range names {
-			templates = append(templates, fmt.Sprintf(`{"metadata": {"name": %q}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}`, name))
-		}
-		return `{"spec": {"volumeClaimTemplates": [` + strings.Join(templates, ", ") + `]}}`
-	}
 	p := sharedPool(t, 2, nil)
 	names, uids := identities(p.settles(2))
 	ofTwo := p.uidsOfClaims("")
 	p.quota(corev1.ResourcePersistentVolumeClaims, "5") // one of the new claims is created
-	p.updates(claims("data", "logs", "cache", "index"))
+	p.updates(claimTemplates("data", "logs", "cache", "index"))
 	p.isRefused(`persistentvolumeclaims "db-index-`, "exceeded quota: most-persistentvolumeclaims")
 	p.stays("the next pod of an identity waits, and the other pod serves", aWhile, func(present) error {
 		var gated, served int
@@ -135,7 +137,7 @@ func TestStatefulClusterTakesBackClaimsThatAQuotaRefuses(t *testing.T) {
 		}
 		return nil
 	})
-	p.updates(claims("data", "logs"))
+	p.updates(claimTemplates("data", "logs"))
 	after, _ := identities(p.settles(2))
 	if !slices.Equal(names, after) {
 		t.Errorf("the identities were %v, and are %v", names, after)
@@ -144,5 +146,46 @@ func TestStatefulClusterTakesBackClaimsThatAQuotaRefuses(t *testing.T) {
 	maps.DeleteFunc(now, func(name string, _ types.UID) bool { return ofTwo[name] == "" }) // one of the refused template exists
 	if err := sameClaims(ofTwo, now); err != nil {
 		t.Error(err)
+	}
+}
+
+// The object is applied again while the only copy of the data waits for another claim. The identity lacks none that it had.
+func TestStatefulClusterKeepsTheLastCopyThatWaitsForAClaimUnderAnotherObject(t *testing.T) {
+	t.Parallel()
+	dropped := map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenReplaced": "Delete"}}
+	p := sharedPool(t, 1, dropped)
+	names, _ := identities(p.settles(1))
+	before := p.uidsOfClaims("")
+	lift := p.quota(corev1.ResourcePersistentVolumeClaims, "2")
+	p.updates(claimTemplates("data", "logs", "cache"))
+	p.isRefused("exceeded quota: most-persistentvolumeclaims")
+	orphan := metav1.DeletePropagationOrphan
+	objects := p.resources(statefulClusters)
+	former, err := objects.Get(t.Context(), p.name, getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := objects.Delete(t.Context(), p.name, metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the object is gone", func(present) error {
+		if _, err := objects.Get(t.Context(), p.name, getOptions); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is read with the error %w", err)
+		}
+		return nil
+	})
+	next := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": former.GetAPIVersion(), "kind": former.GetKind(), "metadata": map[string]any{"name": p.name}, "spec": former.Object["spec"],
+	}}
+	if _, err := objects.Create(t.Context(), next, createOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.isRefused("exceeded quota: most-persistentvolumeclaims")
+	lift()
+	after, _ := identities(p.settles(1))
+	now := p.uidsOfClaims("")
+	maps.DeleteFunc(now, func(name string, _ types.UID) bool { return before[name] == "" })
+	if err := sameClaims(before, now); err != nil || !slices.Equal(names, after) {
+		t.Errorf("the identities were %v and are %v: %v", names, after, err)
 	}
 }

@@ -227,8 +227,11 @@ func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
 	label = LabelClaims{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name}
 	claims := p.claimsOf(pod.ID)
 	for _, m := range pod.Mounts {
+		if pod.Gated {
+			continue // it may wait for a claim that its identity has never had
+		}
 		label.Siblings = append(label.Siblings, m.Template)
-		if pod.Gated || slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim }) {
+		if slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim }) {
 			continue
 		}
 		j := slices.IndexFunc(p.Unlabelled, func(c UnlabelledClaim) bool { return c.Name == m.Claim })

@@ -111,9 +111,14 @@ func (s *Snapshot) handedOver(id ID, from string) []Claim {
 	return s.claimsIf(id, func(c *Claim) bool { return !c.Retired && !c.Deleting && c.From == from })
 }
 
-// whole reports whether every claim that a pod mounts is there. A view of claims that is older than the pod may lack one;
-// it stays as long as the pod, so one that it shows still exists.
-func (s *Snapshot) whole(p *Pod) bool { return len(p.Mounts) > 0 && len(s.mounted(p)) == len(p.Mounts) }
+// whole reports whether every claim that a pod mounts is there, and the next pod of its identity can have one. A view of claims
+// that is older than the pod may lack one; it stays as long as the pod, so one that it shows still exists.
+func (s *Snapshot) whole(p *Pod) bool {
+	return len(s.mounted(p)) == len(p.Mounts) && s.hasClaims(p)
+}
+
+// hasClaims reports whether a pod mounts claims, or its identity has some that its template does not ask for.
+func (s *Snapshot) hasClaims(p *Pod) bool { return len(p.Mounts) > 0 || len(s.unmounted(p)) > 0 }
 
 // mounted returns the claims of a pod that are there, and belong to its identity as the pod got it.
 func (s *Snapshot) mounted(p *Pod) []Claim {

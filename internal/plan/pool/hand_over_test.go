@@ -49,6 +49,20 @@ claim a/scratch`)
 	}
 }
 
+// A claim that an identity has never had would be missed for ever.
+func TestClaimsOfAFormerObjectNameThoseThatTheIdentityHad(t *testing.T) {
+	s := mustParse(t, `# A pod was adopted while it waits for another claim.
+pool web replicas=1 claims=data,logs,cache
+live
+pod a gated uid=next successor mounts=data,logs,cache
+claim a/data of=former siblings=data,logs from=a
+claim a/logs of=former siblings=data,logs from=a`)
+	labels := plan.Only[pool.LabelClaims](pool.Plan(s))
+	if len(labels) != 1 || !slices.Equal(labels[0].Siblings, []string{"data", "logs"}) {
+		t.Errorf("the plan labels %+v", labels)
+	}
+}
+
 func namesOf(claims []pool.Claim) (names []string) {
 	for _, c := range claims {
 		names = append(names, c.Name)

@@ -39,7 +39,7 @@ func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 		return plan.Open
 	case pod.Version == i.Version:
 		return plan.Pending
-	case i.From != "" && i.From == pod.From && s.owns(&pod) && !s.available(&pod):
+	case i.From != "" && i.From == pod.From && pod.Gated && s.owns(&pod):
 		return plan.Open // as that of the pod before it
 	case i.Cause != reason.UpdatedInPlace, pod.Update.At != i.Version, !s.owns(&pod):
 		return plan.Obsolete

@@ -92,9 +92,10 @@ func (p *poolState) unrecordedHandovers() []handover {
 	return kept
 }
 
-// isRecorded reports whether an intent that counts says that the pod from which a claim is handed over ends, or has ended.
+// isRecorded reports whether an intent that counts is about the hand-over for which a claim is marked, or about another end of that
+// pod.
 func (p *poolState) isRecorded(c Claim) bool {
-	return p.ends[c.From] || slices.ContainsFunc(p.Hold.Intents, func(i plan.Intent) bool { return i.From == c.From && p.ends[i.UID] })
+	return slices.ContainsFunc(p.Hold.Intents, func(i plan.Intent) bool { return handedOverFrom(i) == c.From && p.ends[i.UID] })
 }
 
 // unrecorded is how many hand-overs have a place and are not recorded yet.

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -36,7 +37,7 @@ func (a ReleasePod) String() string { return fmt.Sprintf("release %s of %s", a.P
 func (p *poolState) releases() []plan.Action {
 	var steps []plan.Action
 	for i := range p.Pods {
-		if pod := &p.Pods[i]; p.isUnmatched(pod) && !pod.Gated {
+		if pod := &p.Pods[i]; p.isUnmatched(pod) && !p.isNewUnmatched(pod) {
 			steps = append(steps, ReleasePod{Pool: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})
 		}
 	}
@@ -47,13 +48,28 @@ func (p *poolState) isUnmatched(pod *Pod) bool {
 	return pod.Owner == p.Object.UID && pod.Unmatched && pod.Phase != plan.Terminating
 }
 
+// isNewUnmatched reports whether the labels of a pod that the selector does not match may have been changed when it was created. The
+// gate of a pod says that it is new. One without claims has no gate, so it counts as new for as long as the longest pause between
+// lost identities.
+func (p *poolState) isNewUnmatched(pod *Pod) bool {
+	return pod.Gated || p.releasedFrom(pod).After(p.Now)
+}
+
+// releasedFrom returns from when a pod without claims is released if the selector does not match it; the zero time: at once.
+func (s *Snapshot) releasedFrom(pod *Pod) time.Time {
+	if len(pod.Mounts) > 0 {
+		return time.Time{}
+	}
+	return pod.Created.Time().Add(longestPause)
+}
+
 // neverMatched returns the waits for pods that the selector has never matched, because something changes labels of new pods. Each
 // keeps its place: the next one would not match either.
 func (p *poolState) neverMatched() []plan.Action {
 	var waits []plan.Action
 	for i := range p.Pods {
-		if pod := &p.Pods[i]; p.isUnmatched(pod) && pod.Gated {
-			waits = append(waits, p.waits(plan.Refusal{Code: reason.LabelsChanged, Pod: pod.Name})...)
+		if pod := &p.Pods[i]; p.isUnmatched(pod) && p.isNewUnmatched(pod) {
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.LabelsChanged, Pod: pod.Name, Until: p.releasedFrom(pod)})...)
 		}
 	}
 	return waits

@@ -106,6 +106,7 @@ func (p *poolState) leavesFirst(a, b Pod) int {
 		first(p.granted(&a), p.granted(&b)),
 		first(a.Asked, b.Asked),
 		first(p.isNew(&a), p.isNew(&b)),
+		first(p.hasNoData(&a), p.hasNoData(&b)),
 		first(!a.Scheduled, !b.Scheduled),
 		first(p.ails(&a), p.ails(&b)),
 		first(!a.Up(), !b.Up()),

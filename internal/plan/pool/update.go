@@ -45,7 +45,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			waits = append(waits, p.waits(objection)...)
 		case prepares && pod.Gated: // its claims belong to the former pod until it may be scheduled
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
-		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):
+		case step.Reason() == reason.UpdatedByNewIdentity && p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
 		case p.pending(pod) && pod.Up() && unavailable > most && !pod.Update.Begun: // others have failed since

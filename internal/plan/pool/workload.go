@@ -98,6 +98,11 @@ func (s *Snapshot) Due() []time.Time {
 		}
 	}
 	for i := range s.Pods {
+		if pod := &s.Pods[i]; p.isUnmatched(pod) && p.releasedFrom(pod).After(s.Now) {
+			due = append(due, p.releasedFrom(pod))
+		}
+	}
+	for i := range s.Pods {
 		if at, late := s.lateSince(&s.Pods[i]); late && at.After(s.Now) {
 			due = append(due, at)
 		}

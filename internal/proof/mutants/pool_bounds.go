@@ -14,7 +14,7 @@ var boundsOfPools = []Mutant{
 	},
 	{
 		Name:  "new pod that the selector does not match, released",
-		Edits: []Edit{{"internal/plan/pool/release_pod.go", "p.isUnmatched(pod) && !pod.Gated", "p.isUnmatched(pod)"}},
+		Edits: []Edit{{"internal/plan/pool/release_pod.go", "p.isUnmatched(pod) && !p.isNewUnmatched(pod)", "p.isUnmatched(pod)"}},
 		Test:  poolScenarios + "a-new-pod-that-the-selector-does-not-match-keeps-its-place", Rule: "release",
 	},
 	{

@@ -30,9 +30,9 @@ var strandedPods = []Mutant{
 		Test:  "internal/lock/record TestIntentsComeBackAsTheyWere", Rule: "From",
 	},
 	{
-		Name:  "hand-over that ends because the pod has got its claims",
-		Edits: []Edit{{"internal/plan/pool/intent_status.go", "i.From != \"\" && i.From == pod.From && s.owns(&pod) && !s.available(&pod)", "i.From != \"\" && i.From == pod.UID"}},
-		Test:  poolScenarios + "a-hand-over-stays-recorded-although-the-pod-that-never-ran-got-its-claims", Rule: "release",
+		Name:  "hand-over of a pod that never ran, which ends because the pod has changed",
+		Edits: []Edit{{"internal/plan/pool/intent_status.go", "i.From == pod.From && pod.Gated && s.owns(&pod)", "i.From == pod.UID && pod.Gated && s.owns(&pod)"}},
+		Test:  poolScenarios + "a-hand-over-of-a-pod-that-never-ran-stays-recorded-while-it-waits", Rule: "release",
 	},
 	{
 		Name:  "hand-over from the pod before one that never ran, recorded again",
@@ -53,6 +53,41 @@ var strandedPods = []Mutant{
 		Name:  "pod that cannot be replaced under another hold, not completed",
 		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "replaced[d.Pod] = p.held().None()", "replaced[d.Pod] = true"}},
 		Test:  poolScenarios + "a-new-pod-of-a-former-template-that-needs-a-claim-is-completed-while-another-has-the-hold", Rule: "complete web-a with extra",
+	},
+	{
+		Name:  "hand-over of a pod that never ran, recorded although the pod has run",
+		Edits: []Edit{{"internal/plan/pool/intent_status.go", "i.From == pod.From && pod.Gated && s.owns(&pod)", "i.From == pod.From && s.owns(&pod)"}},
+		Test:  poolScenarios + "a-hand-over-of-a-pod-that-never-ran-is-over-once-the-pod-may-run", Rule: "release",
+	},
+	{
+		Name:  "kept identity whose former record is about another hand-over, taken for recorded",
+		Edits: []Edit{{"internal/plan/pool/keep_identity.go", "handedOverFrom(i) == c.From && p.ends[i.UID]", "(i.From == c.From || i.UID == c.From) && p.ends[i.UID]"}},
+		Test:  poolScenarios + "a-pod-that-has-run-after-a-hand-over-is-kept-although-an-older-one-is-recorded", Rule: "HandoverFailed",
+	},
+	{
+		Name:  "record of a hand-over that loses the pod before",
+		Edits: []Edit{{"internal/lock/hold/record.go", "Overtook: d.Overtakes, From: d.From}", "Overtook: d.Overtakes}"}},
+		Test:  "internal/proof/sim/pools TestExplore/a_new_claim_is_refused_and_the_template_goes_back", Rule: "HandoverKept",
+	},
+	{
+		Name:  "identity whose claims no pod mounts, given up for an update",
+		Edits: []Edit{{stranded, "== len(p.Mounts) && s.hasClaims(p)", "== len(p.Mounts) && len(p.Mounts) > 0"}},
+		Test:  poolScenarios + "a-template-without-claims-hands-identities-over", Rule: "UpdatedByNewIdentity",
+	},
+	{
+		Name:  "claim that an identity has never had, missed in one of a former object",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "\t\tif pod.Gated {\n\t\t\tcontinue // it may wait for a claim that its identity has never had\n\t\t}\n\t\tlabel.Siblings = append(label.Siblings, m.Template)\n\t\tif slices", "\t\tlabel.Siblings = append(label.Siblings, m.Template)\n\t\tif pod.Gated || slices"}},
+		Test:  "internal/plan/pool TestClaimsOfAFormerObjectNameThoseThatTheIdentityHad", Rule: "the plan labels",
+	},
+	{
+		Name:  "pod with data that leaves before one without",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "\t\tfirst(p.hasNoData(&a), p.hasNoData(&b)),\n", ""}},
+		Test:  poolScenarios + "a-pod-without-data-leaves-before-one-that-waits-with-data", Rule: "delete web-a",
+	},
+	{
+		Name:  "pod without claims released at once",
+		Edits: []Edit{{"internal/plan/pool/release_pod.go", "return pod.Gated || p.releasedFrom(pod).After(p.Now)", "return pod.Gated"}},
+		Test:  poolScenarios + "a-young-pod-without-claims-that-the-selector-does-not-match-keeps-its-place", Rule: "release",
 	},
 	{
 		Name:  "containers of a patch in another order than that of the pod",

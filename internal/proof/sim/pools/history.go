@@ -158,7 +158,7 @@ func serves(p *pool.Pod) bool {
 // born checks a pod that was just created: no new pod gets an identity that had one, unless the same claims are handed
 // over, and the Lease had recorded it first.
 func (h *history) born(s *server, p *pool.Pod) {
-	h.birth[p.UID] = s.version
+	h.birth[p.UID], h.ran[p.UID] = s.version, !p.Gated
 	former, again := h.bornAs[p.ID]
 	h.bornAs[p.ID] = p.UID
 	if !again {
@@ -184,7 +184,8 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	if cause == reason.HandoverFailed && p.Gated {
 		h.handoverFailed(s, p, seen)
 	}
-	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) {
+	hasData := slices.ContainsFunc(slices.Collect(maps.Values(s.claims)), func(c pool.Claim) bool { return c.ID == p.ID })
+	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) && hasData {
 		h.givenUp(s, p, seen)
 	}
 	lost := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name == p.Name && other.Node.Gone })

@@ -196,9 +196,10 @@ func (p *process) create(of pool.Object, id pool.ID, from, revision string) bool
 	s.log("%s creates %s after %q at %s", p.name, name, from, revision)
 	pod := pool.Pod{
 		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
-		ID:  id, Owner: of.UID, Gated: true, From: from, Generation: 1, Unmatched: s.relabels,
+		ID:  id, Owner: of.UID, From: from, Generation: 1, Unmatched: s.relabels,
 		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision)), Resources: resourcesOf(templateOf(revision))}},
 	}
+	pod.Gated = len(claimsOf(templateOf(revision))) > 0
 	if of.Strategy.Grace > 0 {
 		pod.Gate = pool.GateClosed
 	}

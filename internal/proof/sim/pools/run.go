@@ -260,7 +260,7 @@ func (f *faults) person(s *server) {
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
 	case 2, 3:
-		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, dataOnly, dataOnly, withMoreCPU, withMoreCPU | 1}[f.IntN(8)])
+		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, dataOnly, dataOnly, withoutClaims, withMoreCPU, withMoreCPU | 1}[f.IntN(9)])
 		f.changeObject(s, func(*pool.Object) {})
 	case 4:
 		if f.oneIn(3) {
@@ -325,7 +325,7 @@ func (f *faults) holds(s *server) {
 // repairs ends what a webhook and nodes do to new pods, and deletes the pods that have kept other labels. Claims that the
 // template does not ask for are refused further on.
 func (s *server) repairs() {
-	s.relabels, s.rejects, s.refuses = false, false, s.refuses && templateOf(s.object.Hash)&dataOnly != 0
+	s.relabels, s.rejects, s.refuses = false, false, s.refuses && templateOf(s.object.Hash)&(dataOnly|withoutClaims) != 0
 	for name, p := range s.pods {
 		if p.Gated && p.Unmatched {
 			s.next()

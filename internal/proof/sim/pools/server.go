@@ -123,6 +123,9 @@ func (s *server) beginsAt(template int) {
 // dataOnly is added to the number of a template that has only the claim template data.
 const dataOnly = 4
 
+// withoutClaims is added to the number of a template that has no claim template.
+const withoutClaims = 16
+
 // withMoreCPU is added to the number of a template whose container asks for more.
 const withMoreCPU = 8
 
@@ -133,7 +136,10 @@ func (s *server) setTemplate(n int) {
 }
 
 func claimsOf(template int) []pool.ClaimTemplate {
-	if template&dataOnly != 0 {
+	switch {
+	case template&withoutClaims != 0:
+		return nil
+	case template&dataOnly != 0:
 		return []pool.ClaimTemplate{{Name: "data"}}
 	}
 	return []pool.ClaimTemplate{{Name: "data"}, {Name: "index"}, {Name: "logs"}}
