@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -27,11 +28,16 @@ pool web replicas=1 claims=data
 revision 1 claims=data,extra
 revision 2
 change 1
+live
 pod a gated rev=1 uid=next successor mounts=data,extra
 claim a/data siblings=data from=a`)
-	deletions := plan.Only[plan.DeletePod](pool.Plan(s))
+	steps := pool.Plan(s)
+	deletions := plan.Only[plan.DeletePod](steps)
 	if len(deletions) != 1 || deletions[0].UID != "next" || deletions[0].From != "a" {
 		t.Errorf("the plan deletes %+v", deletions)
+	}
+	if recorded := hold.Decide(&s, steps).Record.Intents; len(recorded) != 1 || recorded[0].From != "a" {
+		t.Errorf("the Lease records %+v", recorded)
 	}
 }
 

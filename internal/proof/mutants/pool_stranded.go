@@ -41,7 +41,7 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "pod without data that needs another one to be available",
-		Edits: []Edit{{"internal/plan/pool/update.go", "len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up()", "len(pod.Mounts) > 0 && !pod.Up()"}},
+		Edits: []Edit{{"internal/plan/pool/update.go", "p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up()", "p.hasClaims(pod) && !pod.Up()"}},
 		Test:  poolScenarios + "a-new-pod-whose-claim-does-not-come-makes-room-for-the-newest-template", Rule: "TooManyUnhealthy",
 	},
 	{
@@ -67,7 +67,7 @@ var strandedPods = []Mutant{
 	{
 		Name:  "record of a hand-over that loses the pod before",
 		Edits: []Edit{{"internal/lock/hold/record.go", "Overtook: d.Overtakes, From: d.From}", "Overtook: d.Overtakes}"}},
-		Test:  "internal/proof/sim/pools TestExplore/a_new_claim_is_refused_and_the_template_goes_back", Rule: "HandoverKept",
+		Test:  "internal/plan/pool TestTheHandOverOfAPodThatNeverRanNamesThePodBefore", Rule: "the Lease records",
 	},
 	{
 		Name:  "identity whose claims no pod mounts, given up for an update",

@@ -269,7 +269,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "copies that are down, all given up by an update",
-		Edits: []Edit{{poolUpdate, "len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):", "len(pod.Mounts) > 0 && !p.hasNoData(pod) && !pod.Up() && pod.Name == \"\":"}},
+		Edits: []Edit{{poolUpdate, "p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):", "p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && pod.Name == \"\":"}},
 		Test:  poolScenarios + "copies-that-are-down-are-not-given-up-at-once", Rule: "delete web-a",
 	},
 	{
