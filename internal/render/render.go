@@ -51,7 +51,9 @@ func Pod(key plan.Key, o *pool.Object, b Birth) ([]byte, error) {
 	}
 	metadata["ownerReferences"] = []any{owner(key, o)}
 	spec := child(rendered, "spec")
-	setDefault(spec, "hostname", name)
+	if isHostName(name) {
+		setDefault(spec, "hostname", name)
+	}
 	if o.Service != "" {
 		setDefault(spec, "subdomain", o.Service)
 	}
@@ -95,6 +97,13 @@ func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, of pool.CompleteP
 		metadata["ownerReferences"] = []any{owner(key, o)}
 	}
 	return encode(rendered)
+}
+
+// isHostName reports whether the name of a pod can be that of its host as well. The name of a pod that was adopted may be longer, or
+// contain dots.
+func isHostName(pod string) bool {
+	const longest = 63
+	return len(pod) <= longest && !strings.Contains(pod, ".")
 }
 
 func owner(key plan.Key, o *pool.Object) object {

@@ -238,3 +238,17 @@ func same(t *testing.T, want string, got []byte) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// The API server refuses a pod whose host name is longer than 63 characters or contains dots.
+func TestOnlyANameThatCanBeAHostNameIsOne(t *testing.T) {
+	for adopted, want := range map[pool.ID]bool{
+		"0": true, "a.b": false, pool.ID(strings.Repeat("a", 63-len("db-"))): true, pool.ID(strings.Repeat("a", 64-len("db-"))): false,
+	} {
+		b := birth(`{"spec": {}}`)
+		b.ID = adopted
+		got, err := render.Pod(key, object, b)
+		if has := strings.Contains(string(got), `"hostname":`); err != nil || has != want {
+			t.Errorf("the pod of %s is %s: %v", adopted, got, err)
+		}
+	}
+}
