@@ -40,8 +40,7 @@ func TestSentenceOfAStatefulClusterIsPrintedOnce(t *testing.T) {
 		s.once(strings.ToLower(out), strings.ToLower(sentence))
 		s.once(out, "\nAdoptionWaits db-0 (it belongs to StatefulSet/db; 2 pods wait: db-0, db-1) LS-144\n")
 		s.once(s.succeeds("status"), "AdoptionWaits db-0 (it belongs to StatefulSet/db; 2 pods wait: db-0, db-1)\n")
-		at(o, "status", "waiting").(object)["message"] = "as another version says it"
-		s.server.put(clusterPath+"db", o)
+		s.merges(clusterPath+"db", object{"status": object{"waiting": object{"message": "as another version says it"}}})
 		_, out, _ = s.types("why", "stc/db")
 		s.once(out, "\nAdoptionWaits db-0 LS-144\n  as another version says it\n")
 	})
@@ -49,9 +48,8 @@ func TestSentenceOfAStatefulClusterIsPrintedOnce(t *testing.T) {
 
 func TestSentenceAboutAnEvictionIsNotRepeated(t *testing.T) {
 	withPool(t, func(s *scene) {
-		o := s.pool()
-		at(o, "status", "waiting").(object)["pod"] = "db-x"
-		s.server.put(clusterPath+"db", o)
+		s.pool()
+		s.merges(clusterPath+"db", object{"status": object{"waiting": object{"pod": "db-x"}}})
 		_, out, _ := s.types("why", "db-a")
 		s.once(out, "An eviction would be refused: PodStarting db-c (")
 		s.once(out, "\nPodStarting db-x LS-102\n")
