@@ -48,7 +48,6 @@ func TestSentenceOfAStatefulClusterIsPrintedOnce(t *testing.T) {
 
 func TestSentenceAboutAnEvictionIsNotRepeated(t *testing.T) {
 	withPool(t, func(s *scene) {
-		s.pool()
 		s.merges(clusterPath+"db", object{"status": object{"waiting": object{"pod": "db-x"}}})
 		_, out, _ := s.types("why", "db-a")
 		s.once(out, "An eviction would be refused: PodStarting db-c (")
