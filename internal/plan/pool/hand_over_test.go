@@ -84,3 +84,17 @@ func mustParse(t *testing.T, text string) pool.Snapshot {
 	}
 	return parsed.snapshot
 }
+
+// A mark without the request would take the request back.
+func TestMarksOfNewClaimsKeepTheRequestToKeepAnIdentity(t *testing.T) {
+	s := mustParse(t, `# The next pod of an identity that a person wants to keep has got a new claim.
+pool web replicas=1 claims=data,logs
+live
+pod a gated uid=next successor mounts=data,logs
+claim a/data siblings=data from=a retain
+claim a/logs siblings=data from=a`)
+	marks := plan.Only[pool.PrepareHandover](pool.Plan(s))
+	if len(marks) != 1 || !marks[0].Retain || marks[0].From != "a" {
+		t.Errorf("the plan marks %+v", marks)
+	}
+}

@@ -94,4 +94,19 @@ var strandedPods = []Mutant{
 		Edits: []Edit{{"internal/act/pool_updates.go", "for _, c := range s.Pods[i].Containers {\n\t\t\tnames = append(names, c.Name)", "for _, c := range s.Pods[i].Containers {\n\t\t\tnames = append([]string{c.Name}, names...)"}},
 		Test:  "internal/act TestUpdatesOfAStatefulCluster/containers get images in their order", Rule: "want",
 	},
+	{
+		Name:  "hand-over with a claim that is being deleted",
+		Edits: []Edit{{stranded, "return !c.Retired && !c.Deleting && c.From == from })", "return !c.Retired && c.From == from })"}},
+		Test:  poolScenarios + "a-hand-over-with-a-claim-that-is-being-deleted-is-given-up", Rule: "hand over a",
+	},
+	{
+		Name:  "two hand-overs for one place below the partition",
+		Edits: []Edit{{stranded, "\t\t\tatCurrent--\n", ""}},
+		Test:  poolScenarios + "two-identities-that-are-handed-over-share-the-places-below-the-partition", Rule: "hand over b of web at 1",
+	},
+	{
+		Name:  "request to keep an identity, taken back by a mark for a new claim",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "mark.Siblings, mark.Retain = append(mark.Siblings, c.Template), mark.Retain || c.Retain", "mark.Siblings = append(mark.Siblings, c.Template)"}},
+		Test:  "internal/plan/pool TestMarksOfNewClaimsKeepTheRequestToKeepAnIdentity", Rule: "the plan marks",
+	},
 }
