@@ -85,9 +85,7 @@ func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *te
 		}
 		return nil
 	})
-	if n := births.Load(); n < after-before {
-		t.Logf("the process has created %d pods: on this machine it was asleep for too long", n)
-	}
+	created := births.Load()
 	pods := p.settles(after)
 	_, uids := identities(pods)
 	for _, pod := range served {
@@ -98,4 +96,7 @@ func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *te
 	p.eventually("the pods have all claims that exist", func(present) error {
 		return errors.Join(p.hasClaims(2*after), p.claimsAreComplete(pods))
 	})
+	if created < after-before && !t.Failed() {
+		t.Skipf("SKIPPED, NOT PROVED: the machine is so slow that the process was asleep for longer than its requests last, so it has created only %d pods", created)
+	}
 }
