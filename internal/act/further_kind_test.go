@@ -61,11 +61,11 @@ func (p *pool) plan() []plan.Action {
 }
 
 // The methods of plan.Workload.
-func (p *pool) View() plan.View                          { return p.view }
-func (p *pool) Record() plan.Record                      { return p.record }
-func (p *pool) NextPart(noted plan.Part) plan.Part       { return noted }
-func (*pool) IntentStatus(plan.Intent) plan.IntentStatus { return plan.Open }
-func (p *pool) Units() []plan.Unit                       { return []plan.Unit{{Name: "pool", UID: "pool"}} }
+func (p *pool) View() plan.View                                     { return p.view }
+func (p *pool) Record() plan.Record                                 { return p.record }
+func (p *pool) NextPart(noted plan.Part, _ []plan.Intent) plan.Part { return noted }
+func (*pool) IntentStatus(plan.Intent) plan.IntentStatus            { return plan.Open }
+func (p *pool) Units() []plan.Unit                                  { return []plan.Unit{{Name: "pool", UID: "pool"}} }
 func (p *pool) Rollout(string) plan.UnitRollout {
 	return plan.UnitRollout{From: "1", To: p.to, Observed: true}
 }

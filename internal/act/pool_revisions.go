@@ -21,10 +21,11 @@ import (
 )
 
 // recordRevision creates a revision for the templates of the object, if the API server accepts a pod and claims of them. A
-// refusal is passed on to Checks: the template is wrong, and no request repairs it.
+// refusal is passed on to Checks: the template is wrong, and no request repairs it. The pod has all that lockstep adds to any
+// pod, also to the next one of an identity that was handed over, so what is accepted stays so.
 func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.RecordRevision) error {
 	id := s.Draw()
-	created, err := e.dryRun(ctx, s, render.Birth{ID: id, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
+	created, err := e.dryRun(ctx, s, render.Birth{ID: id, From: s.Object.UID, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
 	if err == nil {
 		err = e.tryClaims(ctx, s, id)
 	}

@@ -54,6 +54,13 @@ func (e *Executor) beginUpdate(ctx context.Context, s *pool.Snapshot, a pool.Beg
 	}})
 }
 
+// endUpdate takes the mark of an update in place off exactly the pod that was evaluated.
+func (e *Executor) endUpdate(ctx context.Context, s *pool.Snapshot, a pool.EndUpdate) error {
+	return e.changePod(ctx, s, a.Pod, "end the update of", change{Metadata: changedMetadata{
+		UID: a.UID, ResourceVersion: a.Version.String(), Annotations: map[string]*string{contract.InPlaceUpdateAnnotation: nil},
+	}})
+}
+
 // setGate changes the condition of the readiness gate of a pod. Times of objects have whole seconds, and the grace period begins
 // with this one, so it is rounded up.
 func (e *Executor) setGate(ctx context.Context, s *pool.Snapshot, a pool.SetGate) error {

@@ -132,6 +132,11 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action: statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8, Open: true},
 			want:   []string{"PATCH pods/db-a/status"}, body: `"status":"True"`,
 		},
+		"an update that cannot go on ends without a mark": {
+			action: statefulcluster.EndUpdate{Pod: "db-a", UID: "uid-a", Version: 8},
+			want:   []string{"PATCH pods/db-a"},
+			body:   `{"metadata":{"uid":"uid-a","resourceVersion":"8","annotations":{"lockstep.dev/inplace-update":null}}}`,
+		},
 		"exactly this pod is resized": {
 			action: statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, Resources: map[string]statefulcluster.Resources{"c": {CPURequest: "2", MemoryLimit: "1Gi"}}},
 			want:   []string{"PATCH pods/db-a/resize"},
@@ -280,6 +285,7 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action:  statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
 			refuses: answering(http.StatusUnprocessableEntity),
 			want:    []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict"}, refused: []string{"abc: Invalid"},
+			body: `"annotations":{"lockstep.dev/handover-from":"u"}`,
 		},
 		"a dry run that a quota refuses fails": {
 			action:  statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},

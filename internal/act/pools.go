@@ -51,6 +51,7 @@ var methodsOfPools = []method{
 	sendsForPool("begin update in place", (*Executor).beginUpdate),
 	sendsForPool("set update gate", (*Executor).setGate),
 	sendsForPool("resize pod", (*Executor).resizePod),
+	sendsForPool("end update in place", (*Executor).endUpdate),
 	sendsForPool("update pod in place", (*Executor).updateInPlace),
 	sendsForPool("relabel pod", (*Executor).relabelPod),
 	sendsForPool("retire identity", (*Executor).retireIdentity),

@@ -92,6 +92,35 @@ func TestActionsOfAStatefulCluster(t *testing.T) {
 	}
 }
 
+// If another process was faster, or a claim has changed, the plan is made again at once, and nothing has failed.
+func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
+	const pod, claim = "POST pods", "GET persistentvolumeclaims/db-data-a"
+	for sentence, tc := range map[string]struct {
+		request string
+		code    int32
+		want    reason.Class
+	}{
+		"the next pod exists":   {pod, http.StatusPreconditionFailed, reason.Moved},
+		"a claim is gone":       {claim, http.StatusNotFound, reason.Moved},
+		"a claim has changed":   {claim, 0, reason.Moved},
+		"a quota refuses it":    {pod, http.StatusForbidden, reason.Again},
+		"a claim is unreadable": {claim, http.StatusInternalServerError, reason.Again},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.refuses = func(what string) int32 { return map[string]int32{tc.request: tc.code}[what] }
+			a := statefulcluster.HandOver{Pool: "db", ID: "a", From: "former", Templates: poolTemplates()}
+			if tc.request == claim {
+				a.Had = []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}
+			}
+			_, err := r.Run(t.Context(), testPool(), []plan.Action{a}, hold.Decision{})
+			if err == nil || reason.ClassOf(err) != tc.want {
+				t.Errorf("error %v is of class %s, want %s", err, reason.ClassOf(err), tc.want)
+			}
+		})
+	}
+}
+
 // after returns answers that refuse every request but the first ones.
 func after(accepted, code int32) func(string) int32 {
 	var requests atomic.Int32

@@ -110,6 +110,7 @@ const (
 	DownscalesAnnotation   = "lockstep.dev/last-downscales"
 	GivenUpAnnotation      = "lockstep.dev/failed-downscales"
 	AcknowledgedAnnotation = "lockstep.dev/delayed-downscales"
+	ReplicasAnnotation     = "lockstep.dev/replicas"
 	TraceAnnotation        = "lockstep.dev/trace"
 	RolloutsAnnotation     = "lockstep.dev/rollouts"
 	ActorAnnotation        = "lockstep.dev/last-actor"
@@ -227,6 +228,7 @@ var words = []Word{
 	{GivenUpAnnotation, "Lease", "annotation", us, "when a downscale that lockstep had begun itself failed, by zone, as JSON; lockstep waits before it tries again", "no downscale failed", "no downscale failed"},
 	{AcknowledgedAnnotation, "Lease", "annotation", us, "pods that acknowledged a delayed downscale, with the time of the acknowledgement, by zone, as JSON", "no pod has acknowledged", "no pod has acknowledged, and each delay begins again"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout or the update", "a new trace begins", "a new trace begins"},
+	{ReplicasAnnotation, "Lease", "annotation", us, "how many pods of a StatefulCluster were asked for, without those that are recorded to leave because `spec.replicas` was lowered", "no pod that is too many leaves because of that, so its claims stay unless `whenReplaced` is `Delete`", "same as absent"},
 	{ZonesAnnotation, "Lease", "annotation", us, "zones of the group with the UIDs of their StatefulSets, as JSON with a version; it includes zones that left the group while their pods still exist", "no zones are recorded", "lockstep treats the group as held and reports `HoldUnreadable`"},
 	{RolloutsAnnotation, "Lease", "annotation", us, "the rollout or the update of a StatefulCluster in progress, the last five, and replacements of pods, for people and for traces, as JSON with a version; no decision depends on it", "no rollouts are recorded", "no rollouts are recorded"},
 	{ActorAnnotation, "Lease", "annotation", us, "the process that wrote the Lease last, for people", "-", "-"},

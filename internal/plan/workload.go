@@ -10,8 +10,8 @@ type Workload interface {
 	// Record returns what its Lease records.
 	Record() Record
 	// NextPart returns the part that the next write of the Lease records. recorded is the present part with what the
-	// actions of the plan record in it.
-	NextPart(recorded Part) Part
+	// actions of the plan record in it, and intents are those of that write.
+	NextPart(recorded Part, intents []Intent) Part
 	// IntentStatus returns the status of an intent.
 	IntentStatus(i Intent) IntentStatus
 	// Pod returns the pod of that name.

@@ -130,6 +130,7 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		o.InvalidTemplate = err.Error()
 	}
 	o.Adopt = u.GetAnnotations()[contract.AdoptAnnotation] == "true"
+	o.Current, _, _ = unstructured.NestedString(u.Object, "status", "currentRevision")
 	o.Conditions = conditionsOf(u)
 	return o, nil
 }

@@ -188,7 +188,7 @@ func (o *Observer) Has(key plan.Key) bool {
 
 // Cached returns a pool as the caches show it. It makes no request.
 func (o *Observer) Cached(key plan.Key) pool.Snapshot {
-	s := o.newSnapshot(key, o.options.Holds.Cached(key).Hold)
+	s := o.newSnapshot(key, o.options.Holds.Cached(key))
 	s.PodsAt, s.ClaimsAt = syncedAt(o.pods), syncedAt(o.claims)
 	o.mu.Lock()
 	s.Object, s.ObjectsAt = o.objects[key], o.at
@@ -229,8 +229,8 @@ func (o *Observer) fill(s *pool.Snapshot) {
 	o.checks.fill(s)
 }
 
-func (o *Observer) newSnapshot(key plan.Key, held plan.Hold) pool.Snapshot {
-	return pool.Snapshot{Key: key, Now: o.options.Now(), Hold: held, Draw: draw}
+func (o *Observer) newSnapshot(key plan.Key, lease plan.Record) pool.Snapshot {
+	return pool.Snapshot{Key: key, Now: o.options.Now(), Hold: lease.Hold, Part: pool.PartOf(lease.Part), Draw: draw}
 }
 
 // draw draws an identity at random.
@@ -264,7 +264,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	if err != nil {
 		return pool.Snapshot{}, err
 	}
-	s := o.newSnapshot(key, held.Hold)
+	s := o.newSnapshot(key, held)
 	s.Live = true
 	if err := o.readClaims(ctx, &s); err != nil {
 		return pool.Snapshot{}, err

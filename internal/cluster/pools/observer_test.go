@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,13 +34,24 @@ type server struct {
 	node      string   // of the pod
 	mounts    []string // claims of the pod
 	deleting  bool     // the claims that are read alone are being deleted
+	takes     time.Duration
+	began     func(resource string) // called with each request; nil: not
+}
+
+// begins records a request, which takes its time.
+func (s *server) begins(resource string) {
+	s.mu.Lock()
+	s.requested = append(s.requested, resource)
+	if s.began != nil {
+		s.began(resource)
+	}
+	s.mu.Unlock()
+	time.Sleep(s.takes)
 }
 
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	resource := q.URL.Path[strings.LastIndexByte(q.URL.Path, '/')+1:]
-	s.mu.Lock()
-	s.requested = append(s.requested, resource)
-	s.mu.Unlock()
+	s.begins(resource)
 	labels := map[string]any{contract.PoolLabel: "db", contract.InstanceIDLabel: "a", contract.ClaimLabel: "data", contract.PoolUIDLabel: "u"}
 	list := func(kind, version string, items ...any) (*http.Response, error) {
 		return apitest.Answer(http.StatusOK, map[string]any{"kind": kind + "List", "apiVersion": version, "metadata": map[string]any{"resourceVersion": "30"}, "items": items}), nil
@@ -98,6 +110,16 @@ func (noHolds) Cached(plan.Key) plan.Record { return plan.Record{} }
 
 func (noHolds) Read(context.Context, plan.Key) (plan.Record, error) { return plan.Record{}, nil }
 
+// slowHolds reads a free hold, which takes as long as a request to the server.
+type slowHolds struct{ s *server }
+
+func (slowHolds) Cached(plan.Key) plan.Record { return plan.Record{} }
+
+func (h slowHolds) Read(context.Context, plan.Key) (plan.Record, error) {
+	h.s.begins("Lease")
+	return plan.Record{}, nil
+}
+
 var start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 
 func newObserver(t *testing.T, s http.RoundTripper) *Observer {
@@ -122,25 +144,31 @@ func newObserver(t *testing.T, s http.RoundTripper) *Observer {
 
 var key = KeyOf("team", "db")
 
-// Claims are created after their pod, so a list of pods that is older than that of the claims would show claims without
-// a pod.
+// The end of an intent shows in pods and claims that are not older than the record of it. Claims are created after their pod, so
+// a list of pods that is older than that of the claims, or as old, would show claims without a pod.
 func TestALiveReadListsPodsAndTheObjectAfterClaims(t *testing.T) {
-	s := &server{}
-	live, err := newObserver(t, s).Live(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, pods, object := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"), slices.Index(s.requested, "db")
-	if claims < 0 || pods < claims || object < claims {
-		t.Errorf("the requests were %q", s.requested)
-	}
-	if !live.Live || live.Object.Replicas != 3 || len(live.Pods) != 1 || len(live.Claims) != 1 || live.PodsAt != 30 || live.ClaimsAt != 30 || live.ObjectsAt != 30 {
-		t.Errorf("the read shows %+v", live)
-	}
-	want := pool.Claim{Name: "db-data-a", UID: "c", Version: 8, ID: "a", Template: "data", Pool: "u"}
-	if diff := cmp.Diff(want, live.Claims[0]); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const each = time.Second
+		s, began := &server{takes: each}, time.Now()
+		o, at := newObserver(t, s), map[string]time.Duration{}
+		s.began = func(resource string) { at[resource] = time.Since(began) }
+		o.options.Holds = slowHolds{s}
+		live, err := o.Live(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]time.Duration{"Lease": 0, "persistentvolumeclaims": each, "pods": 2 * each, "db": 2 * each}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("requests began at other times (-want +got):\n%s", diff)
+		}
+		if !live.Live || live.Object.Replicas != 3 || len(live.Pods) != 1 || len(live.Claims) != 1 || live.PodsAt != 30 || live.ClaimsAt != 30 || live.ObjectsAt != 30 {
+			t.Errorf("the read shows %+v", live)
+		}
+		isClaim := pool.Claim{Name: "db-data-a", UID: "c", Version: 8, ID: "a", Template: "data", Pool: "u"}
+		if diff := cmp.Diff(isClaim, live.Claims[0]); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
 }
 
 func TestALiveReadShowsThatAnObjectDoesNotExist(t *testing.T) {

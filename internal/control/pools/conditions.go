@@ -95,8 +95,8 @@ func changedAt(seen *pool.Snapshot, c *metav1.Condition) time.Time {
 	return seen.Now.Truncate(time.Second)
 }
 
-// longestMessage is how much of a message a condition has, in bytes.
-const longestMessage = 1000
+// How much of a message and of the name of a pod a status has, in bytes. Names in a Lease can be any text.
+const longestMessage, longestName = 1000, 253
 
 func condition(kind string, is bool, because reason.Code, message string) metav1.Condition {
 	status := metav1.ConditionFalse

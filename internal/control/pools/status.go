@@ -96,14 +96,18 @@ func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterS
 	d := pool.Describe(seen, steps)
 	status := v1alpha1.StatefulClusterStatus{
 		ObservedGeneration: seen.Object.Generation,
-		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
+		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UnhealthyReplicas: int32(d.Unhealthy),
+		CurrentReplicas: int32(d.AtCurrent), UpdatedReplicas: int32(d.Updated),
 		UpdatedReadyReplicas: int32(d.UpdatedReady), RetiredIdentities: int32(d.RetiredIdentities), RetiredClaims: int32(d.RetiredClaims),
 		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: seen.Object.Selector, Holder: seen.Hold.Holder.Plain(),
 		Trace:      traceID(seen.Hold.Rollouts),
 		Conditions: conditions(&seen, d, steps),
 	}
 	if !d.Waiting.None() {
-		status.Waiting = &v1alpha1.PoolWaiting{Reason: string(d.Waiting.Code), Pod: d.Waiting.Pod, Message: d.Waiting.Sentence()}
+		status.Waiting = &v1alpha1.PoolWaiting{
+			Reason: string(d.Waiting.Code), Pod: plan.Plain(d.Waiting.Pod, longestName), Message: plan.Plain(d.Waiting.Sentence(), longestMessage),
+			Until: v1alpha1.Moment(d.Waiting.Deadline()),
+		}
 	}
 	return status
 }

@@ -1,11 +1,13 @@
 package pools
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
@@ -30,6 +32,20 @@ func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
 	s.forget(key)
 	if write, _ := s.changed(key, "three", start.Add(time.Hour+time.Second)); !write {
 		t.Error("a forgotten status is not written again")
+	}
+}
+
+func TestTheStatusSaysWhatIsMissingAndUntilWhen(t *testing.T) {
+	seen, until := observed(false, 3, "a"), time.Date(2026, 11, 29, 12, 0, 0, 5, time.UTC)
+	seen.Pods[0].Revision = seen.Current().Name
+	paused := plan.Wait{Because: plan.Refusal{Code: reason.ReplacementPaused, Pod: strings.Repeat("a", 300) + "\n", Detail: "x\ny", Until: until}}
+	got := statusOf(seen, []plan.Action{paused})
+	if missing := 3 - got.AvailableReplicas; got.UnhealthyReplicas != missing || missing < 2 || got.CurrentReplicas != 1 {
+		t.Errorf("got %d unhealthy, %d available, %d current pods", got.UnhealthyReplicas, got.AvailableReplicas, got.CurrentReplicas)
+	}
+	w := got.Waiting
+	if w == nil || w.Until == nil || !w.Until.Time.Equal(until.Truncate(time.Second)) || len(w.Pod) > longestName || strings.Contains(w.Message+w.Pod, "\n") {
+		t.Errorf("got %+v", w)
 	}
 }
 

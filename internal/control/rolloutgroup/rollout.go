@@ -16,7 +16,7 @@ import (
 // written status.
 func rolloutOf(s group.Snapshot, zones []group.ZoneStatus, before v1alpha1.RolloutGroupStatus) *v1alpha1.RolloutGroupRollout {
 	current := s.Hold.Rollouts.Current
-	since := moment(current.Since)
+	since := v1alpha1.Moment(current.Since)
 	if since == nil || current.Over() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func estimate(s group.Snapshot, zones []group.ZoneStatus, expected *metav1.Time)
 	if each <= 0 || !end.After(s.Now) {
 		return nil
 	}
-	return moment(end.Add(time.Minute - 1).Truncate(time.Minute))
+	return v1alpha1.Moment(end.Add(time.Minute - 1).Truncate(time.Minute))
 }
 
 // replacedPods returns the number of recorded pods whose successors are Ready. The next write of the

@@ -3,10 +3,8 @@ package rolloutgroup
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -39,7 +37,7 @@ func statusOf(t evaluation, generation int64, before v1alpha1.RolloutGroupStatus
 		Progress:           progress(described.Zones),
 		Percent:            new(percent(done, replicas)),
 		Holder:             plan.Plain(string(described.Holder), longestHolder),
-		HoldSince:          moment(described.Since),
+		HoldSince:          v1alpha1.Moment(described.Since),
 		Rollout:            rolloutOf(t.snapshot, described.Zones, before),
 		Zones:              zones,
 		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
@@ -49,7 +47,7 @@ func statusOf(t evaluation, generation int64, before v1alpha1.RolloutGroupStatus
 	}
 	for _, c := range groupStateOf(t, described).conditions() {
 		c.ObservedGeneration = generation
-		c.LastTransitionTime = *moment(t.snapshot.Now)
+		c.LastTransitionTime = *v1alpha1.Moment(t.snapshot.Now)
 		if former := meta.FindStatusCondition(before.Conditions, c.Type); former != nil && former.Status == c.Status {
 			c.LastTransitionTime = former.LastTransitionTime
 		}
@@ -79,16 +77,6 @@ func percent(done, replicas int) int32 {
 	return int32(100 * done / replicas)
 }
 
-// moment returns a time as the API server stores it, or nil for a zero time and for a time that
-// it cannot store.
-func moment(t time.Time) *metav1.Time {
-	t = t.Truncate(time.Second)
-	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
-		return nil
-	}
-	return &metav1.Time{Time: t}
-}
-
 func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 	because := w.Because
 	on := w.Zone
@@ -100,7 +88,7 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 	}
 	return &v1alpha1.RolloutGroupWait{
 		Reason: string(because.Code), Zone: plan.Plain(w.Zone, longestName), Pod: plan.Plain(because.Pod, longestName), On: plan.Plain(on, longestName),
-		Message: plan.Plain(because.Sentence(), longestMessage), Until: moment(because.Deadline()),
+		Message: plan.Plain(because.Sentence(), longestMessage), Until: v1alpha1.Moment(because.Deadline()),
 	}
 }
 

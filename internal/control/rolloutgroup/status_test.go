@@ -136,13 +136,13 @@ func TestStatusContainsTheNumbersOfARollout(t *testing.T) {
 	got.Conditions = nil
 	want := v1alpha1.RolloutGroupStatus{
 		ObservedGeneration: 3, Activity: "Rolling", Progress: "1/6", Percent: new(int32(16)),
-		Holder: "rollout/zone-a", HoldSince: moment(now.Add(-time.Minute)),
+		Holder: "rollout/zone-a", HoldSince: v1alpha1.Moment(now.Add(-time.Minute)),
 		Waiting: &v1alpha1.RolloutGroupWait{
 			Reason: "PodStarting", Zone: "zone-a", Pod: "zone-a-1", On: "zone-a-1",
 			Message: "a pod exists and is not ready yet (pod zone-a-1, 1 of at most 1 down)",
 		},
 		Rollout: &v1alpha1.RolloutGroupRollout{
-			Since: *moment(now.Add(-2 * time.Minute)), EstimatedEnd: moment(now.Add(10*time.Minute + time.Minute - 1).Truncate(time.Minute)),
+			Since: *v1alpha1.Moment(now.Add(-2 * time.Minute)), EstimatedEnd: v1alpha1.Moment(now.Add(10*time.Minute + time.Minute - 1).Truncate(time.Minute)),
 			TraceID: "0123456789abcdef0123456789abcdef",
 		},
 		Zones: []v1alpha1.RolloutGroupZone{

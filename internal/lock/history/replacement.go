@@ -41,7 +41,7 @@ func replaces(i plan.Intent, updating bool) bool {
 	if i.Cause == reason.IdentityHandover {
 		return !updating
 	}
-	return i.Cause != reason.ScaledDown && !takenDown(i)
+	return i.Cause != reason.ScaledDown && i.Cause != reason.ReplicasExceeded && !takenDown(i)
 }
 
 // needsNone reports whether no pod is missing, so that a pod that has no successor gets none: fewer pods are asked for

@@ -20,7 +20,7 @@ func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, part pl
 	}
 	next.Holder = holder
 	next.Intents = intents
-	next.Part = s.NextPart(part)
+	next.Part = s.NextPart(part, intents)
 	next.Waiting = waiting(s, holder)
 	next.Rollouts = history.Next(s.Workload, next)
 	return next

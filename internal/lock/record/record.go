@@ -1,6 +1,6 @@
 // Package record is the text of what a Lease records: annotations, with a version where an error could hide work in
 // progress. What all kinds of workloads share is written and read once (intents.go, waiting.go, rollouts.go). The part
-// of each kind has a codec of its own, which knows its annotations (group.go). Annotations that no codec knows stay as
+// of each kind has a codec of its own, which knows its annotations (group.go, pool.go). Annotations that no codec knows stay as
 // they are. Annotations about work in progress (intents, zones, times of downscales) that are not understood make the
 // hold unreadable: it is respected and not changed. The others (the queue, rollouts, acknowledged and failed
 // downscales) only order and describe work. What is not understood there is dropped, so the next write loses it.
@@ -31,6 +31,8 @@ var codecs = map[plan.Kind]codec{
 	plan.KindGroup:       groups{},
 	plan.KindStatefulSet: groups{},
 	plan.KindBudget:      groups{},
+
+	plan.KindStatefulCluster: pools{},
 }
 
 // Encode returns the annotations of the Lease of a workload for a record. An empty annotation is removed from the

@@ -10,7 +10,7 @@ import (
 )
 
 // NextPart implements plan.Workload. It keeps the time of a downscale that ended.
-func (s *Snapshot) NextPart(recorded plan.Part) plan.Part {
+func (s *Snapshot) NextPart(recorded plan.Part, _ []plan.Intent) plan.Part {
 	next := PartOf(recorded)
 	next.Members = Remembered(*s)
 	next.Downscaled = s.downscaled(next.Downscale)

@@ -66,7 +66,7 @@ func TestZonesThatLeftAreShownOutsideOfTheGroup(t *testing.T) {
 func TestTheNextPartRemembersZonesThatLeft(t *testing.T) {
 	s := fixture.MustParse("hold free\nrelabelled zone-a rev=1\n zone-a-0 starting@1\nzone-b rev=1\n zone-b-0 ready@1\nzone-c rev=1\n zone-c-0 ready@1\n")
 	s.Hold.Members = slices.DeleteFunc(s.Hold.Members, func(m group.Member) bool { return m.Zone == "zone-c" })
-	next := group.HoldOf(plan.Record{Part: s.NextPart(s.Hold.Part)})
+	next := group.HoldOf(plan.Record{Part: s.NextPart(s.Hold.Part, nil)})
 	var names []string
 	for _, m := range next.Members {
 		names = append(names, m.Zone)
@@ -85,7 +85,7 @@ func TestNextPartsDoNotChangeTheRecord(t *testing.T) {
 	former.Generation, former.Since = group.SeenInEffect, s.Now
 	s.Hold.Downscale = former
 	s.Hold.UndoAgain(fixture.Shrinking("zone-a", 2, 1, group.Preparing), s.Now.Add(time.Minute))
-	s.NextPart(group.Part{})
+	s.NextPart(group.Part{}, nil)
 	if diff := cmp.Diff(before, s.Hold.Downscaled); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}

@@ -142,8 +142,9 @@ func (p *poolState) orphans() []Orphan {
 	var all []Orphan
 	for _, o := range p.Orphans.Pods {
 		pod, shown := p.podNamed(o.Name)
-		known := shown && (pod.Owner == "" || p.owns(&pod))
-		if !known && (p.Object.Adopt || o.Labelled && o.Controller == "") {
+		known := shown && (pod.Owner == "" || pod.Owner == p.Object.UID)
+		gone := !shown && o.Labelled && p.PodsAt >= o.Version // the view would show it
+		if !known && !gone && (p.Object.Adopt || o.Labelled && o.Controller == "") {
 			all = append(all, o)
 		}
 	}
@@ -173,7 +174,7 @@ func (p *poolState) adoptable(o Orphan) (ID, plan.Refusal) {
 		wait.Detail = "it belongs to " + o.Controller
 	case !named || len(id) > longestID:
 		wait.Detail = fmt.Sprintf("its name does not have the form %s-ID", p.Key.Name)
-	case p.lives(id) && !o.Labelled:
+	case slices.ContainsFunc(p.Pods, func(other Pod) bool { return other.ID == id && other.UID != o.UID }):
 		wait.Detail = "another pod has its identity"
 	default:
 		return id, plan.Refusal{}

@@ -19,6 +19,10 @@ type ClaimPolicy struct {
 	Limit              *int          // how many ended identities keep theirs, the latest ones; nil: all
 }
 
+// mayDeleteReplaced reports whether claims of an identity that left for another reason than a downscale are deleted although they are
+// not old.
+func (c *ClaimPolicy) mayDeleteReplaced() bool { return c.DeleteWhenReplaced || c.Limit != nil }
+
 // DeleteClaims deletes the claims of an identity that has ended.
 type DeleteClaims struct {
 	Pool   string
@@ -126,7 +130,7 @@ func (p *poolState) claimDeletions() []plan.Action {
 func (p *poolState) givesUp(s spent, kept int) bool {
 	policy := &p.Object.Claim
 	isKept := func(c Claim) bool {
-		keepsScaled := c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded
+		keepsScaled := isSurplus(c.Because) || c.Because == reason.HandoverUnneeded
 		handedOver := c.Because == reason.IdentityLost && c.From != "" // its hand-over was not recorded any more
 		return handedOver || keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
 	}

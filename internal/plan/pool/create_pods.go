@@ -66,11 +66,13 @@ func (p *poolState) births() []plan.Action {
 	if p.current.Name == "" {
 		return nil // the template is not accepted yet
 	}
-	atCurrent := p.atCurrent(missing)
+	successors := len(p.handovers)
+	atCurrent := p.atCurrent(successors+missing) - p.atCurrent(successors)
 	return append(p.birth(p.current, atCurrent), p.birth(p.newest, missing-atCurrent)...)
 }
 
-// atCurrent is how many of the next pods get the current revision instead of the newest one.
+// atCurrent is how many of the next pods get the current revision instead of the newest one. Those of identities that are handed over
+// come before those of new ones.
 func (p *poolState) atCurrent(pods int) int {
 	switch {
 	case p.newest.Name == "", p.Object.Paused:

@@ -213,7 +213,7 @@ func (p *poolState) successors() []plan.Action {
 	var steps []plan.Action
 	atCurrent := p.atCurrent(len(p.handovers))
 	for _, h := range p.handovers {
-		if !h.Over || h.Unrecorded {
+		if !h.Over || h.Unrecorded || p.current.Name == "" { // an older view may show no revision
 			continue
 		}
 		revision := cmp.Or(p.newest.Name, p.current.Name)

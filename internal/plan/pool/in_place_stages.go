@@ -126,6 +126,27 @@ func (ResizePod) Event() plan.Event { return plan.Event{} }
 // String implements plan.Action: resize web-a for web-2.
 func (a ResizePod) String() string { return fmt.Sprintf("resize %s for %s", a.Pod, a.Revision) }
 
+// EndUpdate ends an update in place that has begun and cannot go on: the pod no longer says that it is updated.
+type EndUpdate struct {
+	Pod     string
+	UID     string
+	Version plan.Version
+}
+
+// Reason implements plan.Action.
+func (EndUpdate) Reason() reason.Code { return reason.UpdatedInPlace }
+
+// Effect implements plan.Action. The pod runs as before the update, so nothing is disrupted.
+func (a EndUpdate) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pod, Pod: a.Pod, Order: plan.WithoutHold, Visible: true}
+}
+
+// Event implements plan.Action.
+func (EndUpdate) Event() plan.Event { return plan.Event{} }
+
+// String implements plan.Action: end the update of web-a.
+func (a EndUpdate) String() string { return "end the update of " + a.Pod }
+
 // inPlace returns the next stage of the update of a pod in place, or why it waits.
 func (p *poolState) inPlace(pod *Pod, change Change) (plan.Action, plan.Refusal) {
 	resources, grace := toResize(pod, change), time.Duration(0)
@@ -150,6 +171,24 @@ func (p *poolState) inPlace(pod *Pod, change Change) (plan.Action, plan.Refusal)
 	return UpdateInPlace{
 		Of: p.disruption(pod, reason.UpdatedInPlace), From: pod.Revision, Revision: p.newest.Name, Change: change, Restarts: restarts(pod, change),
 	}, plan.Refusal{}
+}
+
+// back returns the next stage of the way back of a pod whose update in place has begun and has become impossible, or why it waits.
+// The pod gets its former resources, unless the API server has refused them, its gate opens, and then its update ends.
+func (p *poolState) back(pod *Pod, change Change) (plan.Action, plan.Refusal) {
+	former, underway := Change{}, pod.Resize != Resized
+	impossible := plan.Refusal{Code: reason.InPlaceImpossible, Pod: pod.Name}
+	switch resizes := len(toResize(pod, former)) > 0; {
+	case resizes && change.From == nil, underway && p.resizeFails(pod, former):
+		return nil, impossible
+	case resizes:
+		return p.inPlace(pod, former)
+	case underway:
+		return nil, plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name, Until: p.resizeEnds(pod)}
+	case pod.Gate == GateClosed:
+		return nil, impossible
+	}
+	return EndUpdate{Pod: pod.Name, UID: pod.UID, Version: pod.Version}, plan.Refusal{}
 }
 
 // hasBegun reports whether an update of a pod in place has begun, and the hold has recorded it.
@@ -225,9 +264,21 @@ func (p *poolState) standingGates(planned []plan.Action, waitsFor map[string]boo
 	}
 	var steps []plan.Action
 	for i := range p.staying {
-		if pod := &p.staying[i]; pod.Update.Begun && pod.Gate == GateClosed && !goesOn(pod.Name) {
+		if pod := &p.staying[i]; pod.Update.Begun && pod.Gate == GateClosed && !goesOn(pod.Name) && !p.isSoonCompared(pod) {
 			steps = append(steps, SetGate{Pod: pod.Name, UID: pod.UID, Version: pod.Version, Open: true})
 		}
 	}
 	return steps
+}
+
+// comparedWithin is how long a pod stays without clients after its grace period because it is not known yet how it differs from the
+// template.
+const comparedWithin = 10 * time.Second
+
+// isSoonCompared reports whether it is not known yet how a pod differs from the template, because the template or this process is new. If
+// its gate opened for that, its grace period would begin again.
+func (p *poolState) isSoonCompared(pod *Pod) bool {
+	_, known := p.changeOf(pod)
+	unchecked := p.newest.Name == "" && p.Refused.None() || p.newest.Name != "" && !known
+	return unchecked && p.Now.Before(pod.GateSince.Add(p.Object.Strategy.Grace+comparedWithin))
 }

@@ -203,7 +203,7 @@ func (p *poolState) unmarkings() []plan.Action {
 // isDoneWithHandover reports whether a pod serves, no record is about it, and its claims need no marks until its identity is
 // handed over again.
 func (p *poolState) isDoneWithHandover(pod *Pod) bool {
-	if !p.Object.Claim.DeleteWhenReplaced || p.Object.Keep.Any() || pod.Retain || p.openOf[pod.Name] || !p.available(pod) {
+	if !p.Object.Claim.mayDeleteReplaced() || p.Object.Keep.Any() || pod.Retain || p.openOf[pod.Name] || !p.available(pod) {
 		return false
 	}
 	return !p.isRetained(pod) && !p.wasRetained(pod)

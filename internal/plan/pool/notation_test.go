@@ -26,12 +26,14 @@ const objectUID = "pool-uid"
 //	# Every pod that is missing is born at once.      the guarantee
 //	pool web replicas=2 claims=data,logs minready=5s  the object; its template has the hash 2
 //	revision 1 number=1                               a revision with the hash 1; without any, only 2 exists
+//	current 1                                         the revision before the newest one, as the status says
 //	norevisions                                       no revision exists
 //	change 1 inplace images=db:2                      how the pods of a revision differ from those of the template
 //	refused until=5m                                  the API server refuses a pod of the template
 //	live                                              read live
 //	at pods=20 claims=20                              the versions of the lists
 //	hold statefulcluster/web own                      the hold, of this process
+//	recorded 5                                        how many pods were asked for; without it, as many as today where it matters
 //	intent a@10 ScaledDown                            a recorded deletion, at a version
 //	waiting eviction since=1m seen=5s                 a client waits to evict a pod, or the next update of a pod
 //	pod a ready claims=data,logs                      a pod, with its claims
@@ -70,6 +72,9 @@ func parse(text string) (scenario, error) {
 	}
 	if s.snapshot.Revisions == nil {
 		s.snapshot.Revisions = []pool.Revision{{Name: "2", Hash: "2", Number: 1, Templates: s.snapshot.Object.Templates}}
+	}
+	if o := &s.snapshot.Object; !strings.Contains(given, "\nrecorded ") && (o.Claim.DeleteWhenScaled || o.Strategy.MaxSurge != pool.Share{}) {
+		s.snapshot.Part = pool.Part{Replicas: o.Replicas, Recorded: true}
 	}
 	return s, nil
 }
@@ -158,6 +163,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		s.Revisions = append(s.Revisions, r)
 		return err
 	},
+	"current":     func(s *pool.Snapshot, fields []string) error { s.Object.Current = fields[0]; return nil },
 	"norevisions": func(s *pool.Snapshot, _ []string) error { s.Revisions = []pool.Revision{}; return nil },
 	"change": func(s *pool.Snapshot, fields []string) error {
 		c := pool.Change{From: map[string]string{}, Images: map[string]string{}}
@@ -196,6 +202,10 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"unreadable": func(string) error { s.Hold.Unreadable = "damaged"; return nil },
 			"expired":    func(string) error { s.Hold.Renewed = start.Add(-2 * hold.Duration); return nil },
 		})
+	},
+	"recorded": func(s *pool.Snapshot, fields []string) error {
+		s.Part.Recorded = true
+		return number(&s.Part.Replicas)(fields[0])
 	},
 	"intent": func(s *pool.Snapshot, fields []string) error {
 		id, at, _ := strings.Cut(fields[0], "@")
@@ -307,6 +317,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"of":         func(v string) error { c.Pool = v; return nil },
 			"storage":    storage(&c.Storage),
 			"siblings":   func(v string) error { c.Siblings = strings.Split(v, ","); return nil },
+			"version":    version(&c.Version),
 		})
 		s.Claims = append(s.Claims, c)
 		return err

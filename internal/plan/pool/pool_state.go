@@ -17,7 +17,7 @@ type poolState struct {
 	newest       Revision   // of the template; the zero Revision if it is not recorded
 	current      Revision   // that pods had before the newest one
 	staying      []Pod      // active pods of the pool, without those that leave, in the order in which they would leave
-	leaving      []Pod      // active pods that are recorded to leave because fewer are asked for, in that order
+	leaving      []Pod      // active pods that are recorded to leave because they are too many, in that order
 	ended        []Pod      // pods whose containers have ended
 	pausing      []Pod      // the same, that are not replaced yet
 	handovers    []handover // identities that wait for their next pod
@@ -64,22 +64,24 @@ func newPoolState(seen *Snapshot) *poolState {
 			p.pausing = append(p.pausing, pod)
 		case pod.Finished:
 			p.ended = append(p.ended, pod)
-		case p.pendingOf[pod.Name].Cause == reason.ScaledDown:
+		case isSurplus(p.pendingOf[pod.Name].Cause):
 			p.leaving = append(p.leaving, pod)
 		default:
 			p.staying = append(p.staying, pod)
 		}
 	}
 	p.room = MaxIntents - p.open
-	for i := range p.staying {
-		if a := p.ailmentOf(&p.staying[i]); a.cause != "" && !a.at.After(s.Now) {
-			p.ailing[p.staying[i].Name] = a
+	for _, pods := range [][]Pod{p.staying, p.leaving} {
+		for i := range pods {
+			if a := p.ailmentOf(&pods[i]); a.cause != "" && !a.at.After(s.Now) {
+				p.ailing[pods[i].Name] = a
+			}
 		}
 	}
 	slices.SortStableFunc(p.staying, p.leavesFirst)
 	slices.SortStableFunc(p.leaving, p.leavesFirst)
-	p.surge = p.surgeWanted()
 	p.recordedOver = s.recordedHandovers()
+	p.surge = p.surgeWanted()
 	p.handovers = p.keptHandovers()
 	return p
 }
@@ -97,7 +99,7 @@ func (p *poolState) keptHandovers() []handover {
 			withData++
 		}
 	}
-	places := max(0, p.Object.Replicas-withData)
+	places := max(0, p.Object.Replicas+max(p.surge, p.placesInDoubt())-withData)
 	unrecorded = unrecorded[:min(len(unrecorded), places)]
 	earlier := min(len(recorded), places-len(unrecorded))
 	return append(recorded[len(recorded)-earlier:], unrecorded...)
@@ -113,33 +115,52 @@ func (s *Snapshot) hasNoData(p *Pod) bool {
 
 // excess is how many of the staying pods are too many.
 func (p *poolState) excess() int {
-	return max(0, len(p.staying)+len(p.handovers)-p.Object.Replicas-p.surge)
+	return max(0, min(len(p.staying), len(p.staying)+len(p.handovers)-p.Object.Replicas-p.surge))
 }
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-len(p.neverMatched())-p.awaited())
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
+}
+
+// perhapsHandedOver is how many identities have their places while the hold cannot be read: their claims are marked, and where claims of
+// replaced pods are deleted, the marks are taken off once the next pod serves (unmarkings).
+func (p *poolState) perhapsHandedOver() int {
+	if p.Hold.Unreadable == "" || !p.Object.Claim.mayDeleteReplaced() {
+		return 0
+	}
+	marked := map[ID]bool{}
+	for _, c := range p.Claims {
+		pod, exists := p.podOf(c.ID)
+		ends := exists && pod.Phase == plan.Terminating && !p.isAwaited(&pod) || !exists && !p.hasPod(c.ID)
+		if c.Pool == p.Object.UID && c.From != "" && ends && !p.isHandedOver(c.ID) && p.complete(c.ID, c.From) {
+			marked[c.ID] = true
+		}
+	}
+	return len(marked)
 }
 
 // awaited is how many terminating pods have their places until they have ended. An identity that is handed over has a place
 // already.
 func (p *poolState) awaited() int {
-	if !p.Object.AwaitEnds {
-		return 0
-	}
 	n := 0
 	for i := range p.Pods {
-		pod := &p.Pods[i]
-		n += one(p.owns(pod) && pod.Phase == plan.Terminating && !pod.Finished && !p.isHandedOver(pod.ID))
+		n += one(p.isAwaited(&p.Pods[i]))
 	}
 	return n
 }
 
-// down reports whether a pod does not count as available: it is not, its update is not complete, an intent says that it is
-// about to be disrupted, or its node is lost. A pod that lacks a claim may serve.
-func (p *poolState) down(pod *Pod) bool {
+func (p *poolState) isAwaited(pod *Pod) bool {
+	return p.Object.AwaitEnds && p.owns(pod) && pod.Phase == plan.Terminating && !pod.Finished && !p.isHandedOver(pod.ID)
+}
+
+// down reports whether a pod does not count as available: it is unwell, or an intent says that it is about to be disrupted.
+func (p *poolState) down(pod *Pod) bool { return p.openOf[pod.Name] || p.unwell(pod) }
+
+// unwell reports whether a pod is not available, its update is not complete, or its node is lost. A pod that lacks a claim may serve.
+func (p *poolState) unwell(pod *Pod) bool {
 	lost := p.ails(pod) && p.ailing[pod.Name].certainty != damaged
-	return p.openOf[pod.Name] || lost || !p.available(pod)
+	return lost || !p.available(pod)
 }
 
 // available reports whether a pod serves with all of its containers updated.

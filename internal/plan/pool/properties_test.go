@@ -59,9 +59,12 @@ func TestPlansDoNotDependOnTheOrderOfObjects(t *testing.T) {
 		source := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
 		for range 3 {
 			s.Pods, s.Claims, s.Revisions = slices.Clone(s.Pods), slices.Clone(s.Claims), slices.Clone(s.Revisions)
+			s.Orphans.Pods, s.Unlabelled = slices.Clone(s.Orphans.Pods), slices.Clone(s.Unlabelled)
 			source.Shuffle(len(s.Pods), func(i, j int) { s.Pods[i], s.Pods[j] = s.Pods[j], s.Pods[i] })
 			source.Shuffle(len(s.Claims), func(i, j int) { s.Claims[i], s.Claims[j] = s.Claims[j], s.Claims[i] })
 			source.Shuffle(len(s.Revisions), func(i, j int) { s.Revisions[i], s.Revisions[j] = s.Revisions[j], s.Revisions[i] })
+			source.Shuffle(len(s.Orphans.Pods), func(i, j int) { s.Orphans.Pods[i], s.Orphans.Pods[j] = s.Orphans.Pods[j], s.Orphans.Pods[i] })
+			source.Shuffle(len(s.Unlabelled), func(i, j int) { s.Unlabelled[i], s.Unlabelled[j] = s.Unlabelled[j], s.Unlabelled[i] })
 			if got := sortedPlan(s); got != want {
 				t.Fatalf("first\n%s\nthen\n%s", want, got)
 			}
@@ -76,7 +79,9 @@ func sortedPlan(s pool.Snapshot) string {
 	return strings.Join(lines, "\n")
 }
 
-// A missing pod is created whatever else is broken, under any hold. Only what is to come again keeps its place.
+// A missing pod is created whatever else is broken, under any hold. Only what is to come again keeps its place, and what is to be
+// adopted, and a pod that terminates if its end is awaited. No pod is created before orphans have been looked for, or while some still
+// belong to something else.
 func TestHolesAreFilled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySnapshot(t)
@@ -85,15 +90,18 @@ func TestHolesAreFilled(t *testing.T) {
 		for i := range s.Claims {
 			s.Claims[i].Retain, s.Claims[i].From = false, ""
 		}
-		places := 0
+		steps := pool.Plan(s)
+		if plan.Has[pool.LookForOrphans](steps) || awaitsAnOwner(&s) {
+			return
+		}
+		places := len(plan.Only[pool.AdoptPod](steps)) + len(awaitedOrphans(&s, steps))
 		for _, p := range s.Pods {
 			isNew := p.Gated || len(p.Mounts) == 0 && s.Now.Sub(p.Created.Time()) < 320*time.Second
-			if p.Owner == s.Object.UID && (!p.Unmatched || isNew) && p.Phase != plan.Terminating {
+			ends := p.Phase == plan.Terminating && (p.Finished || !s.Object.AwaitEnds)
+			if p.Owner == s.Object.UID && (!p.Unmatched || isNew) && !ends {
 				places++
 			}
 		}
-		steps := pool.Plan(s)
-		places += len(plan.Only[pool.AdoptPod](steps))
 		for _, birth := range plan.Only[pool.CreatePods](steps) {
 			places += len(birth.IDs)
 		}
@@ -101,6 +109,51 @@ func TestHolesAreFilled(t *testing.T) {
 			t.Fatalf("%d of %d places are filled after\n%s", places, s.Object.Replicas, plan.Notation(steps))
 		}
 	})
+}
+
+// No pod is created beyond those that are asked for and the surge. If ends are awaited, terminating pods count as well.
+func TestBirthsStayWithinTheSurge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := anySnapshot(t)
+		steps, born, exist := pool.Plan(s), 0, 0
+		for _, birth := range plan.Only[pool.CreatePods](steps) {
+			born += len(birth.IDs)
+		}
+		for _, p := range s.Pods {
+			counts := p.Phase != plan.Terminating || s.Object.AwaitEnds
+			if p.Owner == s.Object.UID && !p.Unmatched && !p.Finished && counts {
+				exist++
+			}
+		}
+		most := s.Object.Replicas
+		if s.Object.Strategy.Policy == pool.Recreate && !s.Object.Strategy.OnDelete && !s.Object.Paused {
+			most += s.Object.Strategy.MaxSurge.Of(s.Object.Replicas)
+		}
+		if born > 0 && exist+born > most {
+			t.Fatalf("%d pods exist, %d are created, at most %d may exist after\n%s", exist, born, most, plan.Notation(steps))
+		}
+	})
+}
+
+// awaitsAnOwner reports whether a look has shown a pod that is to be adopted and still belongs to something else.
+func awaitsAnOwner(s *pool.Snapshot) bool {
+	return s.Object.Adopt && slices.ContainsFunc(s.Orphans.Pods, func(o pool.Orphan) bool { return o.Controller != "" })
+}
+
+// awaitedOrphans returns the pods that are not of the object, and for whose adoption a plan waits.
+func awaitedOrphans(s *pool.Snapshot, steps []plan.Action) map[string]bool {
+	awaited := map[string]bool{}
+	for _, w := range plan.Only[plan.Wait](steps) {
+		if w.Because.Code == reason.AdoptionWaits {
+			awaited[w.Because.Pod] = true
+		}
+	}
+	for _, p := range s.Pods {
+		if p.Owner == s.Object.UID {
+			delete(awaited, p.Name)
+		}
+	}
+	return awaited
 }
 
 // If nothing is done and nothing is waited for, the goal is reached.
@@ -123,7 +176,7 @@ func TestSilenceMeansTheGoalIsReached(t *testing.T) {
 	})
 }
 
-// anySnapshot draws a StatefulCluster of the revisions 1 and 2 with pods, claims, nodes and a record in any state.
+// anySnapshot draws a StatefulCluster of the revisions 1 and 2 with pods, claims, nodes, orphans and a record in any state.
 func anySnapshot(t *rapid.T) pool.Snapshot {
 	s := pool.Snapshot{
 		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "web"}, Now: start, Live: rapid.Bool().Draw(t, "live"),
@@ -149,14 +202,30 @@ func anySnapshot(t *rapid.T) pool.Snapshot {
 			s.Hold.Intents = append(s.Hold.Intents, anyIntent(t, pool.PodName("web", id), "uid of "+string(id), 12))
 		}
 	}
+	if rapid.IntRange(0, 5).Draw(t, "a pod with the label of another identity") == 0 {
+		id := pool.ID(rapid.SampledFrom([]string{"0", "a", "x"}).Draw(t, "that identity"))
+		s.Pods = append(s.Pods, pool.Pod{ID: id, Scheduled: true, Pod: plan.Pod{Name: "copy", UID: "copy", Version: 10, Phase: plan.Ready}})
+	}
+	s.Orphans, s.Unlabelled = anyOrphans(t, &s), anyUnlabelled(t, &s)
+	anyRecord(t, &s)
+	return s
+}
+
+// anyRecord draws what the Lease says beside the intents that are drawn already. One that cannot be read has none, and says perhaps
+// how many pods were asked for.
+func anyRecord(t *rapid.T, s *pool.Snapshot) {
 	s.Hold.Exists, s.Hold.UID, s.Hold.Own = true, "lease", rapid.Bool().Draw(t, "own")
 	switch {
+	case rapid.IntRange(0, 7).Draw(t, "unreadable") == 0:
+		s.Hold.Unreadable, s.Hold.Intents = "damaged", nil
 	case rapid.IntRange(0, 7).Draw(t, "another holder") == 0:
 		s.Hold.Holder = "manual/me"
 	case len(s.Hold.Intents) > 0:
 		s.Hold.Holder = plan.StatefulClusterOperation.For("web")
 	}
-	return s
+	if rapid.IntRange(0, 2).Draw(t, "recorded replicas") > 0 {
+		s.Part = pool.Part{Replicas: rapid.IntRange(0, 6).Draw(t, "how many replicas are recorded"), Recorded: true}
+	}
 }
 
 func anyObject(t *rapid.T) pool.Object {
@@ -165,17 +234,79 @@ func anyObject(t *rapid.T) pool.Object {
 		Paused: rapid.IntRange(0, 4).Draw(t, "paused") == 0, Ordered: rapid.IntRange(0, 4).Draw(t, "ordered") == 0,
 		Keep:            pool.KeepPolicy{OnDelete: rapid.IntRange(0, 3).Draw(t, "keep deleted") == 0, OnEviction: rapid.IntRange(0, 3).Draw(t, "keep evicted") == 0},
 		HandoverTimeout: 10 * time.Minute, Deadline: 10 * time.Minute,
-		Liveness: pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, NotReady: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
-		Claim:    pool.ClaimPolicy{DeleteWhenScaled: rapid.Bool().Draw(t, "delete when scaled"), DeleteWhenReplaced: rapid.Bool().Draw(t, "delete when replaced")},
-		Strategy: pool.Strategy{
-			MaxUnavailable: pool.Share{Pods: rapid.IntRange(1, 2).Draw(t, "max unavailable")}, Partition: pool.Share{Pods: rapid.IntRange(0, 2).Draw(t, "partition")},
-			Policy: rapid.SampledFrom([]pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceOnly, pool.RecreateKeepIdentity, pool.Recreate}).Draw(t, "policy"),
-		},
+		Liveness:  pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, NotReady: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
+		AwaitEnds: rapid.IntRange(0, 3).Draw(t, "await ends") == 0, Adopt: rapid.IntRange(0, 3).Draw(t, "adopt") == 0,
+		Claim: anyClaimPolicy(t), Strategy: anyStrategy(t),
 	}
 	for _, name := range []string{"data", "logs"}[:rapid.IntRange(0, 2).Draw(t, "claim templates")] {
 		o.Claims = append(o.Claims, pool.ClaimTemplate{Name: name})
 	}
 	return o
+}
+
+func anyClaimPolicy(t *rapid.T) pool.ClaimPolicy {
+	policy := pool.ClaimPolicy{DeleteWhenScaled: rapid.Bool().Draw(t, "delete when scaled"), DeleteWhenReplaced: rapid.Bool().Draw(t, "delete when replaced")}
+	policy.DeleteAfter = rapid.SampledFrom([]time.Duration{0, 0, 30 * time.Second, time.Hour}).Draw(t, "delete after")
+	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
+		policy.Limit = new(rapid.IntRange(0, 2).Draw(t, "limit"))
+	}
+	return policy
+}
+
+// anyStrategy draws how pods are updated. With a surge, which only Recreate has, no pod need be unavailable.
+func anyStrategy(t *rapid.T) pool.Strategy {
+	s := pool.Strategy{
+		Policy:    rapid.SampledFrom([]pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceOnly, pool.RecreateKeepIdentity, pool.Recreate, pool.Recreate}).Draw(t, "policy"),
+		Partition: pool.Share{Pods: rapid.IntRange(0, 2).Draw(t, "partition")}, OnDelete: rapid.IntRange(0, 5).Draw(t, "on delete") == 0,
+	}
+	least := 1
+	if s.Policy == pool.Recreate && rapid.Bool().Draw(t, "surges") {
+		s.MaxSurge, least = rapid.SampledFrom([]pool.Share{{Pods: 1}, {Pods: 2}, {Percent: 50}}).Draw(t, "max surge"), 0
+	}
+	s.MaxUnavailable = pool.Share{Pods: rapid.IntRange(least, 2).Draw(t, "max unavailable")}
+	return s
+}
+
+// anyOrphans draws what a look for orphans has shown: pods without the labels of the pool, also of an owner or of a name that keeps them
+// from being adopted, and perhaps a pod that has got the labels since.
+func anyOrphans(t *rapid.T, s *pool.Snapshot) pool.Orphans {
+	ago := rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Minute}).Draw(t, "last look")
+	if ago == 0 {
+		return pool.Orphans{}
+	}
+	found := pool.Orphans{At: start.Add(-ago)}
+	for _, name := range []string{"web-0", "web-1", "store-0"}[:rapid.IntRange(0, 3).Draw(t, "orphans")] {
+		o := pool.Orphan{Name: name, UID: "uid of " + name, Version: 9, Labelled: rapid.IntRange(0, 3).Draw(t, "labels of "+name) == 0}
+		if rapid.IntRange(0, 2).Draw(t, "controller of "+name) == 0 {
+			o.Controller = "StatefulSet/web"
+		}
+		found.Pods = append(found.Pods, o)
+	}
+	for i := range s.Pods {
+		if p := &s.Pods[i]; rapid.IntRange(0, 7).Draw(t, "look at "+p.Name) == 0 {
+			found.Pods = append(found.Pods, pool.Orphan{Name: p.Name, UID: p.UID, Version: 9})
+		}
+	}
+	return found
+}
+
+// anyUnlabelled draws the claims without labels that a live read finds because pods mount them: some of those that are missing otherwise.
+func anyUnlabelled(t *rapid.T, s *pool.Snapshot) []pool.UnlabelledClaim {
+	var found []pool.UnlabelledClaim
+	for i := range s.Pods {
+		for _, m := range s.Pods[i].Mounts {
+			labelled := slices.ContainsFunc(s.Claims, func(c pool.Claim) bool { return c.Name == m.Claim })
+			if !s.Live || labelled || s.Pods[i].Gated || rapid.Bool().Draw(t, "lack of "+m.Claim) {
+				continue
+			}
+			c := pool.UnlabelledClaim{Name: m.Claim, Template: m.Template, UID: "claim", Version: 10}
+			if rapid.IntRange(0, 3).Draw(t, "owner of "+m.Claim) == 0 {
+				c.Owner = "StatefulSet/web"
+			}
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 func anyPod(t *rapid.T, s *pool.Snapshot, id pool.ID) pool.Pod {
@@ -236,13 +367,14 @@ func anyClaims(t *rapid.T, s *pool.Snapshot, id pool.ID, uid string) []pool.Clai
 		case rarely("deletion"):
 			c.Deleting = true
 		case rarely("end"):
-			c.Retired, c.Ended = true, start.Add(-time.Minute)
+			c.Retired, c.Ended = true, start.Add(-rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 2 * time.Hour}).Draw(t, name("time of the end")))
 			c.Because = rapid.SampledFrom([]reason.Code{reason.ScaledDown, reason.IdentityLost, reason.PodFinished, reason.CrashLooping}).Draw(t, name("reason"))
 		case rarely("mark"):
 			c.From, c.Retain = uid, rarely("retention")
 		case rarely("other object"):
 			c.Pool = "earlier"
 		}
+		c.Keep = rarely("wish to keep it")
 		claims = append(claims, c)
 	}
 	return claims

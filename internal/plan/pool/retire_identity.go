@@ -108,7 +108,7 @@ func (p *poolState) ending(id ID) reason.Code {
 	for _, i := range p.Hold.Intents {
 		switch {
 		case i.Pod != PodName(p.Key.Name, id):
-		case i.Cause == reason.IdentityHandover && slices.ContainsFunc(p.recordedOver, func(h handover) bool { return h.ID == id }):
+		case slices.ContainsFunc(p.recordedOver, func(h handover) bool { return h.ID == id && h.Intent.UID == i.UID }):
 			return reason.HandoverUnneeded // there is no place for it
 		case i.Cause == reason.IdentityHandover:
 			return reason.HandoverFailed

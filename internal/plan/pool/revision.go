@@ -107,7 +107,7 @@ func (p *poolState) revisions() []plan.Action {
 // unused deletes the oldest revisions that no pod has, beyond those that are kept for a way back.
 func (p *poolState) unused() []plan.Action {
 	unused := slices.DeleteFunc(slices.Clone(p.Revisions), func(r Revision) bool {
-		return r.Name == p.newest.Name || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Revision == r.Name })
+		return r.Name == p.newest.Name || r.Name == p.current.Name || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Revision == r.Name })
 	})
 	slices.SortFunc(unused, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	var steps []plan.Action
@@ -137,11 +137,18 @@ func (s *Snapshot) Newest() Revision {
 	return s.revisionOf(s.Object.Hash)
 }
 
-// Current returns the revision that pods had before the newest one: of the revisions of active pods that are not at the
-// newest revision, the one with the highest number. Without such a pod it is the newest revision.
+// Current returns the revision that pods had before the newest one. It is that of the status until as many pods as asked for are at
+// the newest one, because pods may have ended together, and an update may have been taken back. If the status names none, it is the one
+// with the highest number that an active pod has, or the newest one.
 func (s *Snapshot) Current() Revision {
 	newest := s.Newest()
 	current := newest
+	if recorded := s.revisionNamed(s.Object.Current); recorded.Name != "" {
+		if newest.Name != "" && s.atNewest() >= s.Object.Replicas {
+			return newest
+		}
+		return recorded
+	}
 	for _, r := range s.Revisions {
 		used := slices.ContainsFunc(s.Pods, func(p Pod) bool { return s.owns(&p) && p.Active() && p.Revision == r.Name })
 		if used && r.Name != newest.Name && (current.Name == newest.Name || r.Number > current.Number) {
@@ -152,4 +159,23 @@ func (s *Snapshot) Current() Revision {
 		current = slices.MaxFunc(s.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	}
 	return current
+}
+
+// revisionNamed returns the revision of that name; the zero Revision if there is none.
+func (s *Snapshot) revisionNamed(name string) Revision {
+	i := slices.IndexFunc(s.Revisions, func(r Revision) bool { return r.Name == name })
+	if i < 0 {
+		return Revision{}
+	}
+	return s.Revisions[i]
+}
+
+// atNewest counts the active pods at the newest revision.
+func (s *Snapshot) atNewest() int {
+	newest, n := s.Newest().Name, 0
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		n += one(s.owns(p) && p.Active() && p.Revision == newest)
+	}
+	return n
 }

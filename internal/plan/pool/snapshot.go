@@ -24,6 +24,7 @@ type Snapshot struct {
 	// Taken are identities of which a claim cannot be created, because another owner has one of its name. For reading only.
 	Taken map[ID]bool
 	Hold  plan.Hold
+	Part  Part // what the Lease records beside the hold
 
 	ObjectsAt plan.Version // no state of the object that is older than this is shown
 	PodsAt    plan.Version // the same for pods
@@ -81,6 +82,8 @@ type Object struct {
 	PodsToDelete []string // names of pods that are asked to leave
 	Adopt        bool     // a person asks to adopt the pods that match the selector and belong to nothing
 
+	// Current is the revision that pods had before the newest one, as its status says; empty: it says nothing.
+	Current string
 	// Conditions are those of its status, to keep the times of their last changes. No rule reads them.
 	Conditions []Condition
 }

@@ -11,6 +11,8 @@ type Status struct {
 	Ready       int
 	Available   int
 	Updated     int
+	AtCurrent   int // active pods at the current revision
+	Unhealthy   int // pods that are asked for and not available
 	Terminating int
 
 	Outdated          int // active pods that are to get the newest template
@@ -41,6 +43,7 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 			status.Ready += one(p.Up())
 			status.Available += one(s.available(p))
 			status.Updated += one(p.Revision == status.Newest)
+			status.AtCurrent += one(p.Revision == status.Current)
 			status.UpdatedReady += one(p.Revision == status.Newest && p.Up())
 		}
 	}
@@ -57,6 +60,7 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 	status.Growing = len(plan.Only[GrowClaim](steps))
 	o := &s.Object
 	earlier, stay := status.Replicas-status.Updated, o.Replicas-max(1, o.Strategy.MaxUnavailable.Of(o.Replicas))
+	status.Unhealthy = max(0, o.Replicas-status.Available)
 	status.Outdated = max(0, earlier-o.Strategy.Partition.Of(o.Replicas))
 	status.Settled = len(steps) == 0 && status.Available == o.Replicas && earlier <= o.Strategy.Partition.Of(o.Replicas)
 	status.Enough = status.Available >= stay && (status.Available > 0 || o.Replicas == 0)

@@ -3,20 +3,47 @@ package pool
 // With the policy Recreate, new identities may be created before those that they replace leave: at most MaxSurge pods more than
 // asked for exist while pods are outdated.
 
-// surgeWanted is how many pods more than asked for are wanted: not more than are to be replaced.
+// surgeWanted is how many pods more than asked for are wanted: not more than are outdated, also if they are to be replaced for
+// another reason, because they leave for that one and not because they are too many. While it is not known which are outdated, or
+// updates are paused, no new identity is created, and those that exist keep their places.
 func (p *poolState) surgeWanted() int {
 	s := &p.Object.Strategy
-	if s.Policy != Recreate || s.OnDelete || p.Object.Paused || p.newest.Name == "" {
+	if s.Policy != Recreate || s.OnDelete {
 		return 0
 	}
-	replaced := -s.Partition.Of(p.Object.Replicas)
+	most := s.MaxSurge.Of(p.Object.Replicas)
+	outdated, known := p.toRecreate()
+	kept := len(p.recordedOver) + len(p.unrecordedHandovers())
+	if !known || p.Object.Paused && outdated > 0 {
+		return max(0, min(most, len(p.staying)+kept-p.Object.Replicas-p.toScaleDown()))
+	}
+	return max(0, min(most, outdated-s.Partition.Of(p.Object.Replicas)))
+}
+
+// placesInDoubt is how many identities are kept beyond the pods that are asked for, because a surge may have given their places to pods
+// that are not available yet. Both exist then until one of them is.
+func (p *poolState) placesInDoubt() int {
+	if p.Object.Strategy.Policy != Recreate || p.lowered() > 0 || p.countAvailable() >= p.Object.Replicas {
+		return 0
+	}
+	return p.Object.Strategy.MaxSurge.Of(p.Object.Replicas)
+}
+
+// toRecreate counts the pods that new identities are to replace. The second result is false while it is not known how pods differ
+// from the template.
+func (p *poolState) toRecreate() (outdated int, known bool) {
 	for i := range p.staying {
 		pod := &p.staying[i]
-		if change, known := p.changeOf(pod); pod.Revision != p.newest.Name && known && !change.Equal && !pod.Asked && !p.ails(pod) {
-			replaced++
+		if pod.Revision == p.newest.Name {
+			continue
 		}
+		change, compared := p.changeOf(pod)
+		if p.newest.Name == "" || !compared {
+			return 0, false
+		}
+		outdated += one(!change.Equal)
 	}
-	return max(0, min(s.MaxSurge.Of(p.Object.Replicas), replaced))
+	return outdated, true
 }
 
 // spare is how many pods more than asked for are available because of the surge.

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -11,26 +12,59 @@ import (
 // replicas by a number ends exactly that many pods, so each end is recorded first, also that of a pod that is down: a
 // process that was suspended may still send it. Therefore no pod is deleted before each cancellation is seen: one that fails
 // shows that its pod leaves. No pod leaves for a hand-over that is not recorded yet.
-func (p *poolState) surplus() []plan.Action {
-	wanted := max(0, p.Object.Replicas-len(p.staying)-len(p.handovers)) // of the leaving pods
+func (p *poolState) surplus() (steps, waits []plan.Action) {
+	wanted := max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.handovers)) // of the leaving pods
 	leaves := max(0, len(p.leaving)-wanted)
-	var steps []plan.Action
-	for i := leaves; i < len(p.leaving); i++ { // the last ones to leave stay
-		steps = append(steps, p.cancellation(&p.leaving[i]))
+	if cancellations := p.leaveNoMore(leaves); len(cancellations) > 0 {
+		return cancellations, nil
 	}
-	if len(steps) > 0 {
-		return steps
-	}
-	unrecorded := p.unrecorded()
+	lowered, unrecorded := p.toScaleDown(), p.unrecorded()
 	for i := range max(0, leaves-unrecorded) {
-		steps = append(steps, p.deletion(&p.leaving[i], reason.ScaledDown))
+		steps = append(steps, p.deletion(&p.leaving[i], p.pendingOf[p.leaving[i].Name].Cause))
 	}
 	for i := range p.leaveNow() - unrecorded {
-		if pod := &p.staying[i]; p.hasRoom(pod) {
-			steps = append(steps, p.deletion(pod, reason.ScaledDown))
+		pod := &p.staying[i]
+		because := reason.ReplicasExceeded
+		if i < lowered || !p.recordsReplicas() {
+			because = reason.ScaledDown
+		}
+		switch {
+		case p.isInDoubt(pod, because):
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
+		case p.hasRoom(pod):
+			steps = append(steps, p.deletion(pod, because))
 		}
 	}
+	return steps, waits
+}
+
+// leaveNoMore cancels the recorded deletions of pods that are too many, if only some of them still have to leave, if more pods are
+// asked for since, or in doubt. The last ones to leave stay.
+func (p *poolState) leaveNoMore(leaves int) []plan.Action {
+	var steps []plan.Action
+	lowered := p.lowered()
+	for i := range p.leaving {
+		pod := &p.leaving[i]
+		because := p.pendingOf[pod.Name].Cause
+		raised := because == reason.ScaledDown && p.recordsReplicas() && lowered <= 0
+		if i >= leaves || raised || p.isInDoubt(pod, because) {
+			steps = append(steps, p.cancellation(pod))
+		}
+		lowered -= one(because == reason.ScaledDown)
+	}
 	return steps
+}
+
+// isInDoubt reports whether a pod that is too many stays: fewer pods are not asked for, and its copy of the data may be needed.
+func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
+	isLost := p.ailing[pod.Name].cause == reason.NodeGone
+	isCopy := p.Object.Replicas > 0 && p.unwell(pod) && !isLost && !pod.Asked && !p.hasNoData(pod)
+	return because == reason.ReplicasExceeded && isCopy && !p.mayGiveUpInDoubt(pod)
+}
+
+// isSurplus reports whether a pod leaves because it is too many.
+func isSurplus(cause reason.Code) bool {
+	return cause == reason.ScaledDown || cause == reason.ReplicasExceeded
 }
 
 // leaveNow is how many of the pods that are too many leave now: one at a time if pods are ordered.
@@ -92,9 +126,12 @@ func (p *poolState) deletion(pod *Pod, because reason.Code) plan.Action {
 func (p *poolState) disruption(pod *Pod, because reason.Code) plan.Disruption {
 	return plan.Disruption{
 		Zone: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Up: true, AlreadyRecorded: p.recorded(pod, because), Because: because,
-		NeedsLiveRead: because == reason.UpdatedByNewIdentity, // an older view may lack claims
+		NeedsLiveRead: slices.Contains(liveCauses, because),
 	}
 }
+
+// liveCauses are the causes of which an older view may be wrong: it may lack claims, or show pods that are down.
+var liveCauses = []reason.Code{reason.UpdatedByNewIdentity, reason.ReplicasExceeded}
 
 // needed returns the pods that stay, without those that are too many.
 func (p *poolState) needed() []Pod { return p.staying[min(p.excess(), len(p.staying)):] }

@@ -18,6 +18,9 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 	} else {
 		waits = p.waits(objection)
 	}
+	if objection.Code == reason.UpdatesByDeletion {
+		pods = append(pods, p.likeNewest()...)
+	}
 	steps = p.withdrawn(pods)
 	unavailable, waitsFor := p.unavailable()-p.spare(), map[string]bool{}
 	delayed := "" // the first pod that only evictions delay
@@ -149,6 +152,14 @@ func (p *poolState) outdated() []Pod {
 	return pods[:max(0, len(pods)-p.Object.Strategy.Partition.Of(p.Object.Replicas))]
 }
 
+// likeNewest returns the outdated pods that differ in nothing from those of the newest revision, such as adopted ones.
+func (p *poolState) likeNewest() []Pod {
+	return slices.DeleteFunc(p.outdated(), func(pod Pod) bool {
+		change, known := p.changeOf(&pod)
+		return !known || !change.Equal
+	})
+}
+
 // pending reports whether the update of a pod is recorded and has not happened yet.
 func (p *poolState) pending(pod *Pod) bool {
 	return slices.Contains(updateCauses, p.pendingOf[pod.Name].Cause)
@@ -199,6 +210,8 @@ func (p *poolState) updateOf(pod *Pod) (plan.Action, plan.Refusal) {
 		return nil, plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
 	case isInPlace:
 		return p.inPlace(pod, change)
+	case policy == InPlaceOnly && pod.Update.Begun && !change.InPlace && !change.Equal:
+		return p.back(pod, change)
 	case policy == InPlaceOnly:
 		return nil, plan.Refusal{Code: reason.InPlaceImpossible, Pod: pod.Name}
 	case p.hasNoData(pod) && !p.whole(pod):

@@ -13,11 +13,8 @@ func (s *Snapshot) View() plan.View {
 	return plan.View{Key: s.Key, APIVersion: "lockstep.dev/v1alpha1", Kind: "StatefulCluster", Now: s.Now, Live: s.Live, Operation: plan.StatefulClusterOperation}
 }
 
-// Record implements plan.Workload. A pool records nothing of its own.
-func (s *Snapshot) Record() plan.Record { return plan.Record{Hold: s.Hold} }
-
-// NextPart implements plan.Workload.
-func (*Snapshot) NextPart(recorded plan.Part) plan.Part { return recorded }
+// Record implements plan.Workload.
+func (s *Snapshot) Record() plan.Record { return plan.Record{Hold: s.Hold, Part: s.Part} }
 
 // Pod implements plan.Workload.
 func (s *Snapshot) Pod(name string) (plan.Pod, bool) {

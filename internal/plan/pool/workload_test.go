@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // due returns when a scenario is to be planned again, as times after its beginning.
@@ -110,5 +111,83 @@ func TestLabelsOfFormerClaimsNameTheOnesThatAreMissing(t *testing.T) {
 	labels := plan.Only[pool.LabelClaims](pool.Plan(s.snapshot))
 	if len(labels) != 1 || !slices.Equal(labels[0].Siblings, []string{"data", "logs"}) {
 		t.Errorf("got %+v", labels)
+	}
+}
+
+// A record can be dropped although its pod stays: the pod has changed since, and the end was cancelled.
+func TestAPodWhoseRecordIsDroppedMayLeaveLater(t *testing.T) {
+	s, err := parse("# Two of three are asked for.\npool web replicas=2 claims=data whenscaled\nrecorded 2\npod a ready claims=data\npod b ready claims=data\npod c ready claims=data\nintent a@10 ScaledDown\nthen\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := s.snapshot.Hold.Intents
+	for _, tc := range []struct {
+		name    string
+		intents []plan.Intent
+		want    int
+	}{
+		{"it stays recorded", of, 2},
+		{"it is dropped", nil, 3},
+		{"it is recorded at another version", []plan.Intent{{Pod: "web-a", UID: "a", Version: 12, Cause: reason.ScaledDown}}, 2},
+		{"another is recorded as well", append(of[:1:1], plan.Intent{Pod: "web-b", UID: "b", Version: 12, Cause: reason.ScaledDown}), 1},
+		{"another leaves because it is too many", append(of[:1:1], plan.Intent{Pod: "web-b", UID: "b", Version: 12, Cause: reason.ReplicasExceeded}), 2},
+	} {
+		if got := s.snapshot.NextPart(s.snapshot.Part, tc.intents); got != (pool.Part{Replicas: tc.want, Recorded: true}) {
+			t.Errorf("%s: got %+v, want %d replicas", tc.name, got, tc.want)
+		}
+	}
+	s.snapshot.Pods = s.snapshot.Pods[1:]
+	if got := s.snapshot.NextPart(s.snapshot.Part, nil); got != (pool.Part{Replicas: 2, Recorded: true}) {
+		t.Errorf("the pod has ended: got %+v, want 2 replicas", got)
+	}
+}
+
+// A pod that is released, or that ends although its recorded end was withdrawn, leaves nothing behind that may leave later.
+func TestAPodThatIsGoneFromThePoolIsNotCountedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  string
+		want int
+	}{
+		"it stays":                  {"ready", 3},
+		"it is released":            {"ready unmatched", 2},
+		"another owner has it":      {"ready owner=other", 2},
+		"it terminates":             {"terminating", 2},
+		"its containers have ended": {"finished", 2},
+	} {
+		s, err := parse("# Two are asked for.\npool web replicas=2 claims=data whenscaled\nrecorded 2\npod a claims=data version=12 " + tc.pod + "\nintent a@10 ScaledDown\nthen\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.snapshot.NextPart(s.snapshot.Part, nil); got != (pool.Part{Replicas: tc.want, Recorded: true}) {
+			t.Errorf("%s: got %+v, want %d replicas", name, got, tc.want)
+		}
+	}
+}
+
+// Replicas can be lowered to none, which is not the same as a number that is not recorded.
+func TestAPodMayLeaveLaterAlthoughNoneIsAskedFor(t *testing.T) {
+	s, err := parse("# None is asked for.\npool web replicas=0 claims=data whenscaled\nrecorded 0\npod a ready claims=data\nintent a@9 ScaledDown\nthen\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.snapshot.NextPart(s.snapshot.Part, nil); got != (pool.Part{Replicas: 1, Recorded: true}) {
+		t.Errorf("got %+v, want 1 replica", got)
+	}
+}
+
+// The status still names the revision before. While fewer pods have the newest one than asked for, it counts.
+func TestACompleteUpdateEndsTheRevisionBeforeIt(t *testing.T) {
+	for pods, want := range map[string]string{
+		"pod a ready claims=data\n":                                   "1",
+		"pod a ready claims=data\npod b starting claims=data\n":       "2",
+		"pod a ready claims=data\npod b starting rev=1 claims=data\n": "1",
+	} {
+		s, err := parse("# Which revision pods had.\npool web replicas=2 claims=data paused\nrevision 1\nrevision 2\ncurrent 1\n" + pods + "then\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pool.Describe(s.snapshot, nil).Current; got != want {
+			t.Errorf("%q: got %s, want %s", pods, got, want)
+		}
 	}
 }

@@ -31,7 +31,7 @@ var catalogue = []Entry{
 	{IdentityBorn, 30, Outcome, "a pod of the StatefulCluster is missing, so a new identity is born", "No action needed."},
 	{IdentityCompleted, 31, Outcome, "a new pod of the StatefulCluster has all of its claims, so it may be scheduled", "No action needed."},
 	{IdentityLost, 32, Outcome, "the pod of an identity is gone although lockstep did not delete it, so the identity is never used again", "No action needed. The claims of the identity keep its data."},
-	{ScaledDown, 33, Outcome, "the StatefulCluster has more pods than spec.replicas asks for", "No action needed."},
+	{ScaledDown, 33, Outcome, "spec.replicas was lowered, and the StatefulCluster has more pods than it asks for", "No action needed."},
 	{PodFinished, 34, Outcome, "the containers of the pod have ended, so another identity takes its place", "No action needed. If it happens again, look at the logs of the pod."},
 
 	{IdentityHandover, 35, Outcome, "the pod is replaced by one of the same name with the same claims", "No action needed."},
@@ -60,6 +60,8 @@ var catalogue = []Entry{
 	{VolumesLookedAt, 58, Outcome, "a pod has had no node for spec.liveness.startupSeconds, so lockstep looks where its volumes can be used", "No action needed."},
 	{ServiceLookedUp, 59, Outcome, "spec.serviceName names a headless Service, which gives pods their host names; lockstep looks whether it exists", "If the condition ServiceReady is False, create the Service with clusterIP: None. Pods are created without it, too."},
 	{PodReleased, 60, Outcome, "the selector does not match the pod any more because its labels have changed, so it is no pod of the StatefulCluster now", "No action needed. To take the pod back, give it its labels again."},
+	{ReplicasExceeded, 61, Outcome, "the StatefulCluster has more pods than it asks for although spec.replicas was not lowered: spec.updateStrategy has changed during an update, or a pod was given back", "No action needed. The claims of the identity are deleted only if spec.persistentVolumeClaimRetentionPolicy deletes those of pods that were scaled down and of pods that were replaced."},
+	{ReplicasRecorded, 62, Outcome, "the Lease records how many pods are asked for, because a later downscale may delete claims, or because an update may need more pods", "No action needed."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},

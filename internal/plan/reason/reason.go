@@ -43,6 +43,8 @@ const (
 	IdentityCompleted      Code = "IdentityCompleted"
 	IdentityLost           Code = "IdentityLost"
 	ScaledDown             Code = "ScaledDown"
+	ReplicasExceeded       Code = "ReplicasExceeded"
+	ReplicasRecorded       Code = "ReplicasRecorded"
 	PodFinished            Code = "PodFinished"
 	IdentityHandover       Code = "IdentityHandover"
 	HandoverFailed         Code = "HandoverFailed"

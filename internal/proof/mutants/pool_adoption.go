@@ -9,6 +9,16 @@ const (
 // adoptions are mistakes in how StatefulClusters adopt pods.
 var adoptions = []Mutant{
 	{
+		Name:  "orphan that is adopted beside a copy of it",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "other.ID == id && other.UID != o.UID", "other.ID == id && other.UID != o.UID && !o.Labelled"}},
+		Test:  poolScenarios + "a-pod-that-lost-its-owner-waits-while-a-copy-has-its-identity", Rule: "another pod has its identity",
+	},
+	{
+		Name:  "adopted pod with two places",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "pod.Owner == \"\" || pod.Owner == p.Object.UID", "pod.Owner == \"\" || p.owns(&pod)"}},
+		Test:  poolScenarios + "an-adopted-pod-that-does-not-match-any-more-has-one-place", Rule: "create 1 pods",
+	},
+	{
 		Name:  "pod that is released counts on",
 		Edits: []Edit{{"internal/plan/pool/workload.go", " && !p.Unmatched\n", "\n"}},
 		Test:  poolScenarios + "a-pod-that-the-selector-does-not-match-any-more-is-released", Rule: "create 1 pods",

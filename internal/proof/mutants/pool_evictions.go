@@ -123,7 +123,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction of a pool that never ends",
-		Edits: []Edit{{"internal/plan/pool/plan.go", "p.claimDeletions(), p.endedIntents())", "p.claimDeletions())"}},
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.claimDeletions(), p.endedIntents(), ", "p.claimDeletions(), "}},
 		Test:  poolScenarios + "an-eviction-that-lapsed-ends-with-a-live-read", Rule: "end intent of web-a",
 	},
 	{

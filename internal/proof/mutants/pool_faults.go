@@ -1,5 +1,7 @@
 package mutants
 
+const simulatedRead = "internal/proof/sim/pools/process.go"
+
 // faultsOfPools are mistakes that a hostile reader found, or planted without being noticed.
 var faultsOfPools = []Mutant{
 	{
@@ -19,12 +21,12 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "update in place taken for the end of its pod",
-		Edits: []Edit{{poolState, "if i.Cause != reason.UpdatedInPlace { // which", "if i.Cause != \"\" { // which"}},
+		Edits: []Edit{{poolState, "if i.Cause != reason.UpdatedInPlace { // which", "if reason.UpdatedInPlace != \"\" { // which"}},
 		Test:  poolScenarios + "a-pod-that-is-deleted-during-its-update-keeps-its-identity", Rule: "create 1 pods of web",
 	},
 	{
 		Name:  "surplus deleted beside a cancellation that may fail",
-		Edits: []Edit{{poolSurplus, "\tif len(steps) > 0 {\n\t\treturn steps\n\t}\n", ""}},
+		Edits: []Edit{{poolSurplus, "return cancellations, nil", "steps = cancellations"}},
 		Test:  poolScenarios + "no-pod-leaves-before-a-cancellation-is-seen", Rule: "delete web-a",
 	},
 	{
@@ -48,9 +50,15 @@ var faultsOfPools = []Mutant{
 		Test:  poolScenarios + "claims-belong-to-the-object-if-they-go-with-it", Rule: "hold: read live",
 	},
 	{
+		Name:  "simulated live read of pods before their claims",
+		Edits: []Edit{{simulatedRead, "struct{ objects, claims plan.Version }", "struct{ objects, claims, pods plan.Version }"}, {simulatedRead, "\t\tread.claims = p.server.version\n", "\t\tread.pods = p.server.version\n"}, {simulatedRead, "p.server.snapshot(read.objects, p.server.version, read.claims, true)", "p.server.snapshot(read.objects, read.pods, p.server.version, true)"}},
+		Test:  poolRuns, Rule: "EndedWithoutPod",
+		Remark: "this simulation shows why the order matters; the order of the product is that of another mutant",
+	},
+	{
 		Name:  "live read of an object before its claims",
 		Edits: []Edit{{"internal/cluster/pools/observer.go", "\tif err := o.readClaims(ctx, &s); err != nil {", "\t_ = o.readObject(ctx, &s)\n\tif err := o.readClaims(ctx, &s); err != nil {"}},
-		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "the requests were",
+		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "requests began at other times",
 	},
 	{
 		Name:  "deletion that was withdrawn and counts again once the pod ends",

@@ -29,7 +29,7 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "next pod of an identity that no record keeps",
-		Edits: []Edit{{poolHandOver, "if !h.Over || h.Unrecorded {", "if !h.Over {"}},
+		Edits: []Edit{{poolHandOver, "if !h.Over || h.Unrecorded || p", "if !h.Over || p"}},
 		Test:  poolScenarios + "a-deleted-pod-keeps-its-identity", Rule: "hand over a of web",
 	},
 	{
@@ -89,7 +89,7 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "claims of an identity without a place, deleted by one of two policies",
-		Edits: []Edit{{poolClaims, "c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded", "c.Because == reason.ScaledDown"}},
+		Edits: []Edit{{poolClaims, "isSurplus(c.Because) || c.Because == reason.HandoverUnneeded", "isSurplus(c.Because)"}},
 		Test:  poolScenarios + "claims-of-a-hand-over-without-a-place-need-both-policies", Rule: "delete 1 claims of b",
 	},
 	{

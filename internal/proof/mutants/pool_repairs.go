@@ -71,12 +71,12 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "only pods of lost nodes counted before another identity is given up",
-		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost || !p.available(pod)", "return p.openOf[pod.Name] || lost"}},
+		Edits: []Edit{{poolState, "return lost || !p.available(pod)", "return lost"}},
 		Test:  poolScenarios + "a-replacement-on-its-way-counts-as-unavailable", Rule: "delete web-c",
 	},
 	{
 		Name:  "pod of a lost node counted as available",
-		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost ||", "return p.openOf[pod.Name] || lost && !p.available(pod) ||"}},
+		Edits: []Edit{{poolState, "return lost ||", "return lost && !p.available(pod) ||"}},
 		Test:  poolScenarios + "two-lost-nodes-of-three-are-too-many", Rule: "delete web-",
 	},
 	{
@@ -156,12 +156,12 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "missing pod that does not wait for the end of the former one",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.neverMatched())-p.awaited())", "-len(p.neverMatched()))"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.neverMatched())-p.awaited()-", "-len(p.neverMatched())-"}},
 		Test:  poolScenarios + "a-missing-pod-waits-for-the-end-of-the-former-one", Rule: "create 1 pods of web",
 	},
 	{
 		Name:  "hand-over that has a place beside its terminating pod",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "!pod.Finished && !p.isHandedOver(pod.ID))", "!pod.Finished)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "!pod.Finished && !p.isHandedOver(pod.ID)\n", "!pod.Finished\n"}},
 		Test:  poolScenarios + "a-hand-over-and-a-terminating-pod-have-one-place-together", Rule: "wait web because HandoverUnderway",
 	},
 	{

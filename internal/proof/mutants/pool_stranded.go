@@ -1,6 +1,6 @@
 package mutants
 
-const stranded = "internal/plan/pool/hand_over.go"
+const poolWorlds = "internal/proof/sim/pools TestExplore"
 
 // strandedPods are mistakes about pods whose claims do not come.
 var strandedPods = []Mutant{
@@ -11,17 +11,17 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "pod whose claims do not come, replaced although its identity has lost one",
-		Edits: []Edit{{stranded, "!p.whole(pod) && p.complete(pod.ID, pod.From)", "!p.whole(pod)"}},
+		Edits: []Edit{{poolHandOver, "!p.whole(pod) && p.complete(pod.ID, pod.From)", "!p.whole(pod)"}},
 		Test:  poolScenarios + "a-successor-with-a-claim-of-a-former-object-is-not-handed-over", Rule: "because IdentityHandover",
 	},
 	{
 		Name:  "hand-over of a pod that never ran, recorded without the pod before it",
-		Edits: []Edit{{stranded, "d.From = pod.From", "d.From = \"\""}},
+		Edits: []Edit{{poolHandOver, "d.From = pod.From", "d.From = \"\""}},
 		Test:  "internal/plan/pool TestTheHandOverOfAPodThatNeverRanNamesThePodBefore", Rule: "the plan deletes",
 	},
 	{
 		Name:  "hand-over of a pod that never ran, from that pod",
-		Edits: []Edit{{stranded, "return cmp.Or(i.From, i.UID)", "return i.UID"}},
+		Edits: []Edit{{poolHandOver, "return cmp.Or(i.From, i.UID)", "return i.UID"}},
 		Test:  poolScenarios + "an-identity-whose-last-pod-never-ran-is-handed-over-from-the-pod-before", Rule: "hand over a",
 	},
 	{
@@ -71,7 +71,7 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "identity whose claims no pod mounts, given up for an update",
-		Edits: []Edit{{stranded, "== len(p.Mounts) && s.hasClaims(p)", "== len(p.Mounts) && len(p.Mounts) > 0"}},
+		Edits: []Edit{{poolHandOver, "== len(p.Mounts) && s.hasClaims(p)", "== len(p.Mounts) && len(p.Mounts) > 0"}},
 		Test:  poolScenarios + "a-template-without-claims-hands-identities-over", Rule: "UpdatedByNewIdentity",
 	},
 	{
@@ -96,17 +96,62 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "hand-over with a claim that is being deleted",
-		Edits: []Edit{{stranded, "return !c.Retired && !c.Deleting && c.From == from })", "return !c.Retired && c.From == from })"}},
+		Edits: []Edit{{poolHandOver, "return !c.Retired && !c.Deleting && c.From == from })", "return !c.Retired && c.From == from })"}},
 		Test:  poolScenarios + "a-hand-over-with-a-claim-that-is-being-deleted-is-given-up", Rule: "hand over a",
 	},
 	{
 		Name:  "two hand-overs for one place below the partition",
-		Edits: []Edit{{stranded, "\t\t\tatCurrent--\n", ""}},
+		Edits: []Edit{{poolHandOver, "\t\t\tatCurrent--\n", ""}},
 		Test:  poolScenarios + "two-identities-that-are-handed-over-share-the-places-below-the-partition", Rule: "hand over b of web at 1",
 	},
 	{
 		Name:  "request to keep an identity, taken back by a mark for a new claim",
 		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "mark.Siblings, mark.Retain = append(mark.Siblings, c.Template), mark.Retain || c.Retain", "mark.Siblings = append(mark.Siblings, c.Template)"}},
 		Test:  "internal/plan/pool TestMarksOfNewClaimsKeepTheRequestToKeepAnIdentity", Rule: "the plan marks",
+	},
+	{
+		Name:  "dry run without the annotation of an identity that is handed over",
+		Edits: []Edit{{"internal/act/pool_revisions.go", "From: s.Object.UID, Revision: a.Hash", "Revision: a.Hash"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/a template that is refused becomes none", Rule: "want",
+	},
+	{
+		Name:  "claims of a pod behind its gate, marked for its own hand-over",
+		Edits: []Edit{{"internal/plan/pool/update.go", "case prepares && pod.Gated: // its", "case prepares && pod.Gated && pod.Phase == plan.Terminating: // its"}},
+		Test:  poolScenarios + "a-successor-with-all-claims-is-scheduled-before-its-next-hand-over", Rule: "prepare hand-over of a",
+	},
+	{
+		Name:  "hand-over that another process has made, taken for a failure",
+		Edits: []Edit{{actPools, "\tif apierrors.IsAlreadyExists(err) {\n\t\treturn reason.WithClass(reason.Moved, err)", "\tif apierrors.IsAlreadyExists(err) {\n\t\treturn reason.WithClass(reason.Again, err)"}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure/the next pod exists", Rule: "is of class again, want moved",
+	},
+	{
+		Name:  "hand-over whose claim has changed, taken for a failure",
+		Edits: []Edit{{actPools, "errs[i] = reason.WithClass(reason.Moved, fmt.Errorf(\"claim", "errs[i] = reason.WithClass(reason.Again, fmt.Errorf(\"claim"}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure/a claim has changed", Rule: "is of class again, want moved",
+	},
+	{
+		Name:  "record of a kept identity at no version",
+		Edits: []Edit{{poolKeep, "UID: uid, Version: at, Cause", "UID: uid, Cause"}},
+		Test:  "internal/plan/pool TestTheRecordOfAKeptIdentityOutlastsOlderViews/its pod terminates", Rule: "does not count",
+	},
+	{
+		Name:  "record of a kept identity without a pod at no version",
+		Edits: []Edit{{poolKeep, "p.keptIntent(name, c.From, p.PodsAt)", "p.keptIntent(name, c.From, 0)"}},
+		Test:  "internal/plan/pool TestTheRecordOfAKeptIdentityOutlastsOlderViews/its pod is gone", Rule: "does not count",
+	},
+	{
+		Name:  "rule about records that takes a deletion of a later version for a grant",
+		Edits: []Edit{{"internal/lock/invariant/pools/budget.go", "k.UID == i.UID && (k.Version == i.Version || !isGrant(i))", "k.UID == i.UID"}},
+		Test:  rulesOfPlans + "a grant gives way to a deletion of a later version", Rule: "RecordKept",
+	},
+	{
+		Name:  "identity whose claims no pod mounts, given up in a small world",
+		Edits: []Edit{{poolHandOver, "== len(p.Mounts) && s.hasClaims(p)", "== len(p.Mounts) && len(p.Mounts) > 0"}},
+		Test:  poolWorlds, Rule: "UpdateKept",
+	},
+	{
+		Name:  "claim that an identity has never had, missed in a small world",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "\t\tif pod.Gated {\n\t\t\tcontinue // it may wait for a claim that its identity has never had\n\t\t}\n\t\tlabel.Siblings = append(label.Siblings, m.Template)\n\t\tif slices", "\t\tlabel.Siblings = append(label.Siblings, m.Template)\n\t\tif pod.Gated || slices"}},
+		Test:  poolWorlds, Rule: "HandoverKept",
 	},
 }

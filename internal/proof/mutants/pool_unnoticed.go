@@ -487,6 +487,16 @@ var unnoticedInCaches = []Mutant{
 		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
 	},
 	{
+		Name:  "live read that lists pods and claims at the same time",
+		Edits: []Edit{{liveReadOfPool, "\tif err := o.readClaims(ctx, &s); err != nil {\n\t\treturn pool.Snapshot{}, err\n\t}\n\tvar ofObject, ofPods error", "\tvar ofObject, ofPods error"}, {liveReadOfPool, "parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func()", "parallel.All(func() { ofObject = errors.Join(o.readClaims(ctx, &s), o.readObject(ctx, &s)) }, func()"}},
+		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "requests began at other times",
+	},
+	{
+		Name:  "live read whose hold is newer than its pods",
+		Edits: []Edit{{liveReadOfPool, "\ts.Now = o.options.Now()\n\tarrange(&s)", "\tif held, err = o.options.Holds.Read(ctx, key); err != nil {\n\t\treturn pool.Snapshot{}, err\n\t}\n\ts.Now, s.Hold = o.options.Now(), held.Hold\n\tarrange(&s)"}, {liveReadOfPool, "\theld, err := o.options.Holds.Read(ctx, key)\n\tif err != nil {\n\t\treturn pool.Snapshot{}, err\n\t}\n", "\tvar held plan.Record\n\tvar err error\n"}},
+		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "requests began at other times",
+	},
+	{
 		Name:  "former pool of a relabelled pod that is not looked at",
 		Edits: []Edit{{liveReadOfPool, "\t\to.touched(former)\n", ""}},
 		Test:  "internal/cluster/pools TestBothPoolsOfARelabelledObjectAreEnqueued/it goes to another pool", Rule: "enqueued (-want +got)",

@@ -39,7 +39,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "intents not counted as unavailable",
-		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost ||", "return lost ||"}},
+		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || p.unwell(pod)", "return p.unwell(pod)"}},
 		Test:  poolScenarios + "a-recorded-update-is-repeated", Rule: "update web-b of web in place",
 	},
 	{

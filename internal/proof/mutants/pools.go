@@ -46,7 +46,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "recorded deletions not counted when the replicas are lowered",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case p.pendingOf[pod.Name].Cause == reason.ScaledDown:", "case p.pendingOf[pod.Name].Cause == reason.ScaledDown && s.Live:"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case isSurplus(p.pendingOf[pod.Name].Cause):", "case isSurplus(p.pendingOf[pod.Name].Cause) && s.Live:"}},
 		Test:  poolScenarios + "lowering-takes-exactly-as-many", Rule: "delete web-a",
 	},
 	{
@@ -107,7 +107,7 @@ var pools = []Mutant{
 	{
 		Name:  "live read that lists pods before claims",
 		Edits: []Edit{{"internal/cluster/pools/observer.go", "\theld, err := o.options.Holds.Read(ctx, key)\n", "\t_, _ = o.readPods(ctx, &pool.Snapshot{Key: key})\n\theld, err := o.options.Holds.Read(ctx, key)\n"}},
-		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "the requests were",
+		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "requests began at other times",
 	},
 	{
 		Name:  "pod ended although the object has changed meanwhile",

@@ -20,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
 // +kubebuilder:printcolumn:name=Holder,type=string,JSONPath=.status.holder,priority=1
 // +kubebuilder:printcolumn:name=Revision,type=string,JSONPath=.status.updateRevision,priority=1
+// +kubebuilder:printcolumn:name=Retired,type=integer,JSONPath=.status.retiredIdentities,priority=1
 // +kubebuilder:printcolumn:name=Message,type=string,JSONPath=.status.waiting.message,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 46",message="metadata.name must be a DNS label of at most 46 characters, because the name of a pod is a host name"
 type StatefulCluster struct {
@@ -48,6 +49,8 @@ type StatefulClusterSpec struct {
 	// Selector selects the pods. The labels of matchLabels are added to each pod.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.selector is immutable"
 	// +kubebuilder:validation:XValidation:rule="has(self.matchLabels) && size(self.matchLabels) > 0",message="spec.selector.matchLabels must not be empty"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || !self.matchLabels.exists(k, k.startsWith('lockstep.dev/'))",message="spec.selector.matchLabels must not have labels of lockstep.dev, because lockstep and people write them to single pods"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || !self.matchExpressions.exists(e, e.key.startsWith('lockstep.dev/'))",message="spec.selector.matchExpressions must not have labels of lockstep.dev, because lockstep and people write them to single pods"
 	Selector metav1.LabelSelector `json:"selector"`
 
 	// Template is the template of the pods. Fields that this version does not know are kept.
@@ -400,6 +403,15 @@ type StatefulClusterStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
+	// UnhealthyReplicas is the number of pods that are asked for and not available. spec.liveness.maxUnhealthy counts those as well
+	// that are about to be disrupted.
+	// +optional
+	UnhealthyReplicas int32 `json:"unhealthyReplicas"`
+
+	// CurrentReplicas is the number of pods at the current revision.
+	// +optional
+	CurrentReplicas int32 `json:"currentReplicas"`
+
 	// UpdatedReplicas is the number of pods at the update revision.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
@@ -469,4 +481,8 @@ type PoolWaiting struct {
 	// Message is the reason as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
+
+	// Until is the time at which the wait ends, if it ends at a known time.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }

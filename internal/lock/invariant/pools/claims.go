@@ -56,7 +56,7 @@ func (v *view) mustStay(id pool.ID) string {
 			ended = c.Ended
 		}
 		kept = kept || c.Because != reason.ScaledDown && !v.Object.Claim.DeleteWhenReplaced
-		kept = kept || (c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded) && !v.Object.Claim.DeleteWhenScaled
+		kept = kept || (isSurplus(c.Because) || c.Because == reason.HandoverUnneeded) && !v.Object.Claim.DeleteWhenScaled
 	}
 	policy := v.Object.Claim
 	switch {

@@ -18,7 +18,10 @@ func breaksDoubtKept(v *view, steps []plan.Action) string {
 		if p, _ := v.podNamed(d.Pod); d.Because == reason.VolumeUnreachable && (!v.Live || p.Scheduled || !v.Volumes[p.UID].Unreachable) {
 			return fmt.Sprintf("%s is given up because of %s, and a live read does not show that", d.Pod, d.Because)
 		}
-		if !slices.Contains(inDoubt, d.Because) {
+		p, _ := v.podNamed(d.Pod)
+		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
+		tooMany := d.Because == reason.ReplicasExceeded && v.Object.Replicas > 0 && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(&p)
+		if !tooMany && !slices.Contains(inDoubt, d.Because) {
 			continue
 		}
 		another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool {

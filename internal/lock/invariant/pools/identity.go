@@ -43,11 +43,11 @@ func breaksHandoverRecorded(v *view, steps []plan.Action) string {
 	return ""
 }
 
-// verifies reports whether a hand-over depends on each claim that the identity had, as shown.
+// verifies reports whether a hand-over depends on each claim that the identity had and keeps, as shown.
 func (v *view) verifies(a pool.HandOver) bool {
 	for _, c := range v.claimsOf(a.ID) {
 		depends := slices.ContainsFunc(a.Had, func(had pool.Claim) bool { return had.Name == c.Name && had.UID == c.UID && had.Version == c.Version })
-		if c.From == a.From && !depends {
+		if c.From == a.From && !c.Deleting && !depends {
 			return false
 		}
 	}

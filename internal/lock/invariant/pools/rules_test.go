@@ -251,7 +251,12 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a hand-over is dropped before its next pod is available": {"RecordKept", three().edit(func(c *change) { p := c.pod("a"); p.UID, p.Version, p.Phase = "next", 20, plan.Starting }).has(intent("a", reason.IdentityHandover)).records()},
 		"a grant is dropped by the caches":                        {"RecordKept", three().edit(func(c *change) { c.Live = false }).has(granted("a", time.Hour)).records()},
 		"a grant is dropped by a live read in time":               {"", three().has(granted("a", time.Hour)).records()},
-		"a grant is dropped too early":                            {"RecordKept", three().has(granted("a", time.Minute)).records()},
+		"a grant gives way to a deletion of a later version": {"RecordKept", three().has(granted("a", time.Minute)).edit(func(c *change) {
+			later := intent("a", reason.NodeGone)
+			later.Version = 12
+			c.records(later)
+		})},
+		"a grant is dropped too early": {"RecordKept", three().has(granted("a", time.Minute)).records()},
 		"an update that is not complete is dropped": {"RecordKept", three().edit(func(c *change) {
 			p := c.pod("a")
 			p.Version = 11
@@ -276,9 +281,18 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"an update while another was Ready for a moment":        {"WithinMaxUnavailable", three().edit(func(c *change) { c.Object.MinReady, c.pod("b").ReadySince = time.Minute, now }).deletes("a", reason.IdentityHandover)},
 		"two of three by a percentage":                          {"", three().edit(func(c *change) { c.Object.Strategy.MaxUnavailable = pool.Share{Percent: 34} }).deletes("a", reason.IdentityHandover).deletes("b", reason.IdentityHandover)},
 
-		"one of four leaves":                           {"", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown)},
-		"one too many leaves":                          {"SurplusExact", three().deletes("a", reason.ScaledDown)},
-		"one leaves beside one that is recorded":       {"SurplusExact", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown).has(intent("b", reason.ScaledDown))},
+		"one of four leaves":                         {"", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown)},
+		"one too many leaves":                        {"SurplusExact", three().deletes("a", reason.ScaledDown)},
+		"one leaves beside one that is recorded":     {"SurplusExact", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown).has(intent("b", reason.ScaledDown))},
+		"one of four leaves, and the Lease says so":  {"", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 3, Recorded: true} }).deletes("a", reason.ScaledDown)},
+		"one leaves that was recorded":               {"", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ScaledDown).has(intent("a", reason.ScaledDown))},
+		"one leaves although no fewer are asked for": {"LoweredOnly", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ScaledDown)},
+		"one is too many":                            {"", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ReplicasExceeded)},
+		"one leaves as too many, and too few stay":   {"SurplusExact", three().edit(func(c *change) { c.Part = pool.Part{Replicas: 3, Recorded: true} }).deletes("a", reason.ReplicasExceeded)},
+		"the last copy is too many": {"DoubtKept", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true}
+			c.pod("a").Phase, c.pod("b").Phase, c.pod("c").Phase = plan.Starting, plan.Starting, plan.Starting
+		}).deletes("a", reason.ReplicasExceeded)},
 		"one leaves because another gets its next pod": {"", three().without("b").deletes("a", reason.ScaledDown).has(intent("b", reason.IdentityHandover)).edit(func(c *change) { c.Object.Replicas = 2 })},
 
 		"a lost node":                                        {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost)},

@@ -13,7 +13,7 @@ func breaksSurplusExact(v *view, steps []plan.Action) string {
 	leave := map[string]bool{}
 	last := ""
 	for _, d := range disruptions(steps) {
-		if d.Because == reason.ScaledDown {
+		if isSurplus(d.Because) {
 			leave[d.Pod], last = true, d.Pod
 		}
 	}
@@ -21,7 +21,7 @@ func breaksSurplusExact(v *view, steps []plan.Action) string {
 		return ""
 	}
 	for _, i := range v.counting {
-		if i.Cause == reason.ScaledDown && !isCancelled(i, steps) {
+		if isSurplus(i.Cause) && !isCancelled(i, steps) {
 			leave[i.Pod] = true
 		}
 	}
@@ -33,6 +33,39 @@ func breaksSurplusExact(v *view, steps []plan.Action) string {
 	}
 	if stay < v.Object.Replicas {
 		return fmt.Sprintf("%s is deleted, and %d of %d stay", last, stay, v.Object.Replicas)
+	}
+	return ""
+}
+
+// isSurplus reports whether a pod leaves because it is too many.
+func isSurplus(cause reason.Code) bool {
+	return cause == reason.ScaledDown || cause == reason.ReplicasExceeded
+}
+
+// breaksLoweredOnly checks pools whose Lease records how many pods were asked for. Those that are recorded to leave have been taken
+// off the number.
+func breaksLoweredOnly(v *view, steps []plan.Action) string {
+	if !v.Part.Recorded {
+		return ""
+	}
+	may, leave, last := v.Part.Replicas-v.Object.Replicas, map[string]bool{}, ""
+	for _, i := range v.Hold.Intents {
+		p, shown := v.podNamed(i.Pod)
+		if i.Cause != reason.ScaledDown || !shown || p.UID != i.UID || !v.owned(&p) || terminates(&p) || p.Finished {
+			continue
+		}
+		may++
+		if slices.Contains(v.counting, i) && !isCancelled(i, steps) {
+			leave[i.UID] = true
+		}
+	}
+	for _, d := range disruptions(steps) {
+		if d.Because == reason.ScaledDown {
+			leave[d.UID], last = true, d.Pod
+		}
+	}
+	if last != "" && len(leave) > may {
+		return fmt.Sprintf("%s leaves because fewer pods are asked for, and the Lease records that %d were, %d are", last, v.Part.Replicas, v.Object.Replicas)
 	}
 	return ""
 }

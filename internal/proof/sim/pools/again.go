@@ -41,13 +41,42 @@ func (f *faults) collects(s *server) {
 	case s.object.Deleting:
 		s.log("the object is gone")
 		s.next()
-		s.object.UID, s.object.Deleting, s.revisions = "", false, nil
+		s.object.UID, s.object.Deleting, s.object.Current, s.revisions = "", false, "", nil
 		s.commit()
 	case !s.object.Exists() && (f.peace || f.oneIn(4)):
 		s.object.Version = s.next()
 		s.object.UID = s.newUID()
 		s.commit()
 		s.log("the object is applied again")
+	}
+}
+
+// hasGarbage reports whether the garbage collection, or the person who applies the object again, may have something to do.
+func (s *server) hasGarbage() bool {
+	for _, p := range s.pods {
+		if p.Owner != "" && p.Owner != s.object.UID {
+			return true
+		}
+	}
+	return s.object.Deleting || !s.object.Exists()
+}
+
+// orphans returns what a look for orphans shows now.
+func (s *server) orphans() pool.Orphans {
+	found := pool.Orphans{At: s.now}
+	for _, name := range slices.Sorted(maps.Keys(s.outside)) {
+		p := s.outside[name]
+		found.Pods = append(found.Pods, pool.Orphan{Name: name, UID: p.UID, Version: p.Version, Controller: p.Owner})
+	}
+	return found
+}
+
+// labels gives a pod that had none the labels of the object and of the identity under which it is adopted.
+func (s *server) labels(a pool.AdoptPod) {
+	if p, exists := s.outside[a.Pod]; exists && p.UID == a.UID && p.Version == a.Version && p.Owner == "" {
+		p.ID = a.ID
+		s.pods[a.Pod] = p
+		delete(s.outside, a.Pod)
 	}
 }
 

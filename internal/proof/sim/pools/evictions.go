@@ -20,10 +20,11 @@ type eviction struct {
 	until   time.Time    // then the API server gives the request up
 	read    liveRead
 	doing   string // what the process has seen and decided
+	said    plan.EvictionAnswer
 	steps   []func(*eviction, *process)
 }
 
-// evicts makes a client evict a pod, mostly one that serves. The eviction is bound to the pod as it is now.
+// evicts makes a client evict a pod, mostly one that serves.
 func (f *faults) evicts(s *server, p *process) {
 	serving := !f.oneIn(20)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.pods)), func(name string) bool {
@@ -33,7 +34,11 @@ func (f *faults) evicts(s *server, p *process) {
 	if len(names) == 0 {
 		return
 	}
-	pod := s.pods[names[f.IntN(len(names))]]
+	s.review(s.pods[names[f.IntN(len(names))]], p)
+}
+
+// review makes a process review the eviction of a pod. The eviction is bound to the pod as it is now.
+func (s *server) review(pod pool.Pod, p *process) *eviction {
 	e := &eviction{by: p.no, ask: plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}, until: s.now.Add(plan.RequestLimit)}
 	if !pod.Up() && pod.Phase != plan.Terminating {
 		e.version = pod.Version
@@ -41,6 +46,7 @@ func (f *faults) evicts(s *server, p *process) {
 	s.log("a client evicts %s at %d, %s reviews it", pod.Name, e.version, p.name)
 	e.steps = []func(*eviction, *process){(*eviction).review}
 	s.evictions = append(s.evictions, e)
+	return e
 }
 
 // step does the next step of a review. A process that has restarted, or a request that takes too long, reviews nothing.
@@ -86,7 +92,7 @@ func (e *eviction) judge(p *process, seen *pool.Snapshot) (plan.EvictionAnswer, 
 
 // answer records a grant, or the place of the client in the queue, and allows the eviction.
 func (e *eviction) answer(p *process, seen pool.Snapshot, answer plan.EvictionAnswer, decision hold.Decision) {
-	if p.server.exploring {
+	if e.said = answer; p.server.exploring {
 		e.doing = fmt.Sprintf("%+v %+v %+v", withoutFunctions(seen), answer, decision)
 	}
 	switch {

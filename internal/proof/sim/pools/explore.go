@@ -23,9 +23,11 @@ type World struct {
 	Name     string
 	Replicas int
 	Settled  bool                 // it begins with pods that serve; otherwise with none
+	Earlier  []Incident           // what has happened since then
 	Template int                  // with which it begins
 	Policy   pool.PodUpdatePolicy // empty: InPlaceIfPossible
 	Keep     pool.KeepPolicy
+	Surge    bool // one more pod may exist during an update
 	Grace    bool // pods leave their clients before they are updated in place
 	Deletes  bool // the policy deletes the claims of pods that were scaled down
 	Nodes    int  // on which pods run; 0: one
@@ -59,6 +61,13 @@ func changesTemplate(by int) Incident {
 	}}
 }
 
+// keepsOutdated leaves as many pods as they are.
+func keepsOutdated(pods int) Incident {
+	return Incident{fmt.Sprintf("a person sets the partition to %d", pods), func(s *server) {
+		s.faults.changeObject(s, func(o *pool.Object) { o.Strategy.Partition = pool.Share{Pods: pods} })
+	}}
+}
+
 func refusesClaims() Incident {
 	return Incident{"the API server creates no claim named logs", func(s *server) { s.refuses = true }}
 }
@@ -78,6 +87,13 @@ func deletesPod() Incident {
 
 func deletesAClaim() Incident {
 	return Incident{"a person deletes a claim", func(s *server) { s.faults.deletesClaim(s) }}
+}
+
+// orphansPods begins to delete the object without its pods. The garbage collection completes that, and a person applies the object again.
+func orphansPods() Incident {
+	return Incident{"a person deletes the object without its pods", func(s *server) {
+		s.faults.changeObject(s, func(o *pool.Object) { o.Deleting = true })
+	}}
 }
 
 func silences(node string) Incident {
@@ -303,6 +319,9 @@ func (w World) begin() *server {
 	s := newServer(w.Replicas)
 	s.exploring = true
 	s.object.Strategy.Policy, s.object.Claim.DeleteWhenScaled = cmp.Or(w.Policy, pool.InPlaceIfPossible), w.Deletes
+	if s.history.counts = w.Surge || w.Deletes; w.Surge {
+		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1}, pool.Share{}
+	}
 	if w.Grace {
 		s.object.Strategy.Grace = graceAfter
 	}
@@ -315,6 +334,12 @@ func (w World) begin() *server {
 	if w.Settled {
 		if missed := s.faults.rests(s, s.processes[0]); missed != "" {
 			panic("the world does not settle: " + missed)
+		}
+		for _, incident := range w.Earlier {
+			incident.do(s)
+		}
+		for n := 0; len(w.Earlier) > 0 && n < patience; n++ {
+			s.faults.goesOn(s, s.processes[0])
 		}
 		for _, p := range s.processes {
 			p.objects, p.pods, p.claims, p.leases = s.version, s.version, s.version, s.version
@@ -390,6 +415,9 @@ func (s *server) moves() []move {
 			s.faults.bringsFurther(s, name)
 			return s.version > before
 		})
+	}
+	if s.hasGarbage() {
+		add("the garbage collection does a step", func(s *server) bool { before := s.version; s.faults.collects(s); return s.version > before })
 	}
 	add("claims end", func(s *server) bool { before := s.version; protects(s); return s.version > before })
 	for i := range s.late {
@@ -481,14 +509,14 @@ func (s *server) copy() *server {
 	next.processes = nil
 	for _, p := range s.processes {
 		same := *p
-		same.server, same.known, same.ages, same.steps = &next, p.known.Clone(), maps.Clone(p.ages), slices.Clip(p.steps)
+		same.server, same.known, same.ages, same.taken, same.steps = &next, p.known.Clone(), maps.Clone(p.ages), maps.Clone(p.taken), slices.Clip(p.steps)
 		next.processes = append(next.processes, &same)
 	}
 	return &next
 }
 
 func (h history) copy() history {
-	h.bornAs, h.noted, h.active, h.surplus = maps.Clone(h.bornAs), maps.Clone(h.noted), maps.Clone(h.active), maps.Clone(h.surplus)
+	h.allowed, h.bornAs, h.noted, h.active, h.surplus = maps.Clone(h.allowed), maps.Clone(h.bornAs), maps.Clone(h.noted), maps.Clone(h.active), maps.Clone(h.surplus)
 	h.updating, h.filling, h.birth, h.kept, h.ran = maps.Clone(h.updating), maps.Clone(h.filling), maps.Clone(h.birth), maps.Clone(h.kept), maps.Clone(h.ran)
 	h.asked, h.left, h.evictees = slices.Clip(h.asked), slices.Clip(h.left), slices.Clip(h.evictees)
 	had := map[pool.ID]map[string]string{}
@@ -511,7 +539,7 @@ func (x *exploration) fingerprint(s *server) uint64 {
 		for kind, at := range p.watches() {
 			fmt.Fprintf(&b, "%d %d|", *at, x.printsOf(s, *at)[kind])
 		}
-		fmt.Fprintf(&b, "%+v %+v %t %v %d %+v|", p.known, p.lease, p.own, p.ages, len(p.steps), p.attempt)
+		fmt.Fprintf(&b, "%+v %+v %t %v %v %d %+v|", p.known, p.lease, p.own, p.ages, p.taken, len(p.steps), p.attempt)
 	}
 	for _, r := range s.late {
 		fmt.Fprintf(&b, "%d %v %s|", r.by, r.until, r.what)

@@ -19,13 +19,16 @@ type history struct {
 	ran      map[string]bool               // UIDs of pods that could run
 	asked    []asked                       // numbers of replicas
 	active   map[string]bool               // pods that were active at the last change
-	surplus  map[string]bool               // pods that lockstep ended because fewer were asked for
+	surplus  map[string]bool               // pods that lockstep ended because they were too many
+	scaled   int                           // how many of them because fewer were asked for
+	counts   bool                          // the Lease has recorded from the start how many were asked for
 	left     []plan.Version                // when pods ended for another reason
 	updating map[pool.ID]bool              // identities whose pod lockstep disrupted for an update while it served
 	evictees []plan.Version                // when pods that served were evicted, of those for which no later pod serves yet
 	filling  map[string]bool               // UIDs of the pods that serve instead
 	birth    map[string]plan.Version       // of each pod, by its UID
 	everHad  map[pool.ID]map[string]bool   // the names of all claims that were created for an identity
+	allowed  map[string]bool               // templates that pods may get: updates were not paused when the object had it, or no other is known
 	kept     map[pool.ID]bool              // identities whose pods other clients ended, and that are to be kept
 }
 
@@ -36,7 +39,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, ran: map[string]bool{}, everHad: map[pool.ID]map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, ran: map[string]bool{}, everHad: map[pool.ID]map[string]bool{}, allowed: map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -52,6 +55,9 @@ func (h *history) judge(s *server) {
 			h.noted[i.UID] = true
 		}
 	}
+	if o := &s.object; o.Exists() && (!o.Paused || o.Current == "" || o.Replicas == 0) {
+		h.allowed[o.Hash] = true
+	}
 	h.follow(s)
 	if len(s.pods) > mostPods {
 		h.breaks("%d pods exist, and at most 4 are asked for", len(s.pods))
@@ -66,7 +72,7 @@ func (h *history) judge(s *server) {
 
 // mostPods bounds the pods that exist at a time: those that are asked for, that terminate, and that people have taken out. With more,
 // something creates pods all the time.
-const mostPods = 20
+const mostPods = 24
 
 // fills ends the first eviction before the birth of a pod that serves.
 func (h *history) fills(p *pool.Pod) {
@@ -156,18 +162,27 @@ func serves(p *pool.Pod) bool {
 }
 
 // born checks a pod that was just created: no new pod gets an identity that had one, unless the same claims are handed
-// over, and the Lease had recorded it first.
-func (h *history) born(s *server, p *pool.Pod) {
+// over, and the Lease had recorded it first: in the version that its process has written, or now. The garbage collection deletes a pod
+// whose object is gone.
+func (h *history) born(s *server, p *pool.Pod, record plan.Version) {
+	if p.Owner != s.object.UID {
+		return
+	}
 	h.birth[p.UID], h.ran[p.UID] = s.version, !p.Gated
+	if !h.allowed[p.Revision] {
+		h.breaks("PauseKept: pod %s is created at template %s, which was asked for only while updates were paused", p.Name, p.Revision)
+	}
 	former, again := h.bornAs[p.ID]
 	h.bornAs[p.ID] = p.UID
 	if !again {
 		return
 	}
-	open := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
-		return i.Pod == p.Name && (i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod))
-	})
-	if !h.noted[former] && !open {
+	isRecorded := func(in plan.Record) bool {
+		return slices.ContainsFunc(in.Intents, func(i plan.Intent) bool {
+			return i.Pod == p.Name && (i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod))
+		})
+	}
+	if !h.noted[former] && !isRecorded(s.lease) && !isRecorded(s.past[record].lease) {
 		h.breaks("HandoverNoted: pod %s was created again without a record", p.Name)
 	}
 }
@@ -178,11 +193,17 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	if !recorded {
 		h.breaks("NotedFirst: pod %s is disrupted because of %s, and the Lease does not record it", p.Name, cause)
 	}
-	if cause == reason.ScaledDown {
-		h.scaledDown(s, p, seen)
+	if cause == reason.ScaledDown || cause == reason.ReplicasExceeded {
+		h.endedAsSurplus(s, p, seen)
+	}
+	if h.scaled += one(cause == reason.ScaledDown); h.counts && h.scaled > h.lowered() {
+		h.breaks("LoweredOnly: pod %s is ended because fewer are asked for, as the %d. one, and replicas were lowered by %d", p.Name, h.scaled, h.lowered())
 	}
 	if cause == reason.HandoverFailed && p.Gated {
 		h.handoverFailed(s, p, seen)
+	}
+	if cause == reason.UpdatedByNewIdentity && seen.Object.Strategy.Policy != pool.Recreate && !p.Gated {
+		h.updateKept(p, seen)
 	}
 	hasData := slices.ContainsFunc(slices.Collect(maps.Values(s.claims)), func(c pool.Claim) bool { return c.ID == p.ID })
 	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) && hasData {
@@ -194,6 +215,20 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	}
 }
 
+// updateKept checks that a pod whose identity is given up for an update has lost a claim, or has none.
+func (h *history) updateKept(p *pool.Pod, seen *pool.Snapshot) {
+	usable := map[string]bool{}
+	for _, c := range seen.Claims {
+		if c.ID == p.ID && c.Pool == seen.Object.UID && !c.Deleting && !c.Retired {
+			usable[c.Name] = true
+		}
+	}
+	lost := slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool { return !usable[m.Claim] })
+	if len(usable) > 0 && !lost {
+		h.breaks("UpdateKept: the identity of pod %s is given up for an update, and has all of its claims", p.Name)
+	}
+}
+
 // handoverFailed checks that the identity of a pod that waits for its claims lacks one of those that it had.
 func (h *history) handoverFailed(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	for name, uid := range h.had[p.ID] {
@@ -202,7 +237,7 @@ func (h *history) handoverFailed(s *server, p *pool.Pod, seen *pool.Snapshot) {
 			return
 		}
 	}
-	if len(h.had[p.ID]) == 0 { // no pod of it could run
+	if len(h.had[p.ID]) == 0 || h.lacksNamed(p.ID, seen) { // no pod of it could run
 		return
 	}
 	h.breaks("HandoverKept: the identity of pod %s is given up, and has all of its claims", p.Name)
@@ -213,6 +248,13 @@ func (h *history) interrupted(s *server, p pool.Pod) {
 	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID && i.Version == p.Update.At })
 	if serves(&p) || !recorded {
 		h.breaks("BegunFirst: the update of pod %s in place goes on, and the Lease does not record that it has begun", p.Name)
+	}
+}
+
+// endsUpdate checks a pod whose update in place ends before its last stage: it runs as its revision says.
+func (h *history) endsUpdate(p pool.Pod) {
+	if !p.Update.Begun || p.Resize != pool.Resized || p.Containers[0].Resources != resourcesOf(templateOf(p.Revision)) {
+		h.breaks("EndedWhole: the update of pod %s in place ends with %+v", p.Name, p.Containers[0].Resources)
 	}
 }
 
@@ -230,9 +272,18 @@ func (h *history) givenUp(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	}
 }
 
-// scaledDown checks that lowering the replicas ends as many pods as were asked for. What happened after the process had
-// been shown the objects does not count.
-func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
+// lowered is by how many the replicas were ever lowered.
+func (h *history) lowered() int {
+	n := 0
+	for i := range len(h.asked) - 1 {
+		n += max(0, h.asked[i].replicas-h.asked[i+1].replicas)
+	}
+	return n
+}
+
+// endedAsSurplus checks that as many pods stay as were asked for. What happened after the process had been shown the objects does
+// not count.
+func (h *history) endedAsSurplus(s *server, ended *pool.Pod, seen *pool.Snapshot) {
 	least, active := h.leastAsked(seen), 0
 	for _, p := range s.pods {
 		if p.Active() && p.Name != ended.Name {
@@ -274,8 +325,8 @@ func (h *history) updates(s *server, p *pool.Pod) {
 	for id := range h.updating {
 		other, exists := s.pods[pool.PodName(poolName, id)]
 		placed := handedOver(s, id) && active < s.object.Replicas
-		if (!exists || other.Phase == plan.Terminating) && !placed {
-			delete(h.updating, id) // it was given up meanwhile, or has no place any more
+		if (!exists || other.Phase == plan.Terminating) && !placed || exists && other.Owner != s.object.UID {
+			delete(h.updating, id) // it was given up meanwhile, or has no place any more, or belongs to nothing
 		}
 	}
 	delete(h.updating, p.ID)
@@ -314,6 +365,9 @@ func (h *history) endedByOthers(s *server, name string) {
 // a cause of lockstep's own, or if it has no place.
 func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
 	h.handoverKept(c, cause, seen)
+	if p, lives := s.pods[pool.PodName(poolName, c.ID)]; lives && p.From == "" {
+		h.breaks("EndedWithoutPod: identity %s ends because of %s, and its first pod exists", c.ID, cause)
+	}
 	lost := slices.ContainsFunc(slices.Collect(maps.Keys(h.everHad[c.ID])), func(name string) bool {
 		return !slices.ContainsFunc(seen.Claims, func(other pool.Claim) bool { return other.Name == name && !other.Deleting && other.From == c.From })
 	})
@@ -341,7 +395,7 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 
 // handoverKept checks that an identity whose last pod has never run, and that is given up, lacks one of the claims that it had.
 func (h *history) handoverKept(c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
-	if cause != reason.HandoverFailed || len(h.had[c.ID]) == 0 || h.ran[h.bornAs[c.ID]] {
+	if cause != reason.HandoverFailed || len(h.had[c.ID]) == 0 || h.ran[h.bornAs[c.ID]] || h.lacksNamed(c.ID, seen) {
 		return
 	}
 	for name, uid := range h.had[c.ID] {
@@ -350,6 +404,26 @@ func (h *history) handoverKept(c *pool.Claim, cause reason.Code, seen *pool.Snap
 		}
 	}
 	h.breaks("HandoverKept: identity %s is given up, and has all of its claims", c.ID)
+}
+
+// lacksNamed reports whether the claims of an identity name one that existed and was deleted before a pod could run with it.
+func (h *history) lacksNamed(id pool.ID, seen *pool.Snapshot) bool {
+	exists, named := map[string]bool{}, map[string]bool{}
+	for _, c := range seen.Claims {
+		if c.ID != id || c.Deleting || c.Retired {
+			continue
+		}
+		exists[c.Name] = true
+		for _, sibling := range c.Siblings {
+			named[pool.ClaimName(poolName, sibling, id)] = true
+		}
+	}
+	for name := range named {
+		if !exists[name] && h.everHad[id][name] {
+			return true
+		}
+	}
+	return false
 }
 
 // withData counts the pods that have had data, or are about to.

@@ -27,6 +27,7 @@ type process struct {
 	own   bool                   // it wrote that
 	ages  map[recorded]time.Time // since when it knows of an intent
 	taken map[pool.ID]bool       // identities of which it could not create a claim, because another object has it
+	found pool.Orphans           // what its last look for orphans has shown
 
 	steps   []step // of the reconcile that it is in
 	attempt attempt
@@ -57,7 +58,7 @@ type recorded struct {
 // restart makes a process that knows nothing but what its caches show, which may be old.
 func (p *process) restart() {
 	p.server.log("%s restarts", p.name)
-	p.known, p.lease, p.own, p.ages, p.taken, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, map[pool.ID]bool{}, nil, attempt{}
+	p.known, p.lease, p.own, p.ages, p.taken, p.found, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, map[pool.ID]bool{}, pool.Orphans{}, nil, attempt{}
 	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.by == p.no })
 	f := p.server.faults
 	p.leases = f.between(1, p.server.version)
@@ -82,7 +83,7 @@ func (p *process) cached() pool.Snapshot {
 	if seen.Version > p.lease.Version || !p.lease.Exists {
 		p.lease, p.own = seen, false
 	}
-	s.Hold, s.Taken = p.held(), p.taken
+	s.Hold, s.Part, s.Taken, s.Orphans = p.held(), pool.PartOf(p.lease.Part), p.taken, p.found
 	return s
 }
 
@@ -90,6 +91,9 @@ func (p *process) cached() pool.Snapshot {
 func (p *process) held() plan.Hold {
 	held, ages := p.lease.Hold, map[recorded]time.Time{}
 	held.Own, held.Intents = p.own, slices.Clone(held.Intents)
+	if held.Unreadable != "" {
+		held.Intents = nil
+	}
 	for n, i := range held.Intents {
 		this := recorded{i.UID, i.Version, i.Since}
 		since, known := p.ages[this]
@@ -140,7 +144,7 @@ func (p *process) readLive(part int, read *liveRead) (live pool.Snapshot, comple
 		read.objects = p.server.version
 	default:
 		live = p.server.snapshot(read.objects, p.server.version, read.claims, true)
-		live.Hold, live.Taken, live.Unlabelled = p.held(), p.taken, p.server.unlabelled(&live)
+		live.Hold, live.Part, live.Taken, live.Orphans, live.Unlabelled = p.held(), pool.PartOf(p.lease.Part), p.taken, p.found, p.server.unlabelled(&live)
 		p.known.ReadLive(live.Shown())
 		return live, true
 	}
@@ -157,6 +161,9 @@ func (p *process) plans(how string, seen pool.Snapshot, steps []plan.Action) {
 func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision) {
 	if broken := pools.Check(seen, steps, decision); broken != nil {
 		p.server.history.breaks("%v", broken)
+	}
+	if p.server.plans != nil {
+		p.server.plans(steps)
 	}
 	p.attempt = attempt{confirmed: true, held: true}
 	decision.Record.Rollouts = p.server.traced(decision.Record.Rollouts)
@@ -187,6 +194,21 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	send(plan.Disrupting, func(p *process) bool { return held(p) && p.server.now.Before(until) })
 	send(plan.UnderHold, held)
 	send(plan.WithoutHold, confirmed)
+	if current := pool.Describe(seen, steps).Current; seen.Object.Exists() && current != seen.Object.Current {
+		p.steps = append(p.steps, func(p *process) { p.writeStatus(seen.Object.UID, current) })
+	}
+}
+
+// writeStatus writes the revision that pods had before the newest one. The write has no precondition but the object.
+func (p *process) writeStatus(object, current string) {
+	p.server.faults.send(p, func(p *process) bool {
+		s := p.server
+		if s.object.UID != object || s.object.Current == current {
+			return false
+		}
+		s.faults.changeObject(s, func(o *pool.Object) { o.Current = current })
+		return true
+	})
 }
 
 // traced returns the record of updates with the trace of the present one, and without the replacements that are over. Worlds that are explored do not contain the record,

@@ -57,14 +57,30 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 				p.server.changePod(a.Pod, func(pod *pool.Pod) { resize(pod, a.Resources) })
 			})
 		}))
+	case pool.EndUpdate:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				p.server.history.endsUpdate(p.server.pods[a.Pod])
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Update = pool.InPlaceUpdate{} })
+			})
+		}))
 	case plan.CancelDeletion:
 		steps = append(steps, send(func(p *process) bool {
 			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() {
 				p.server.changePod(a.Intent.Pod, func(pod *pool.Pod) { pod.Withdrawn = a.Intent.Version })
 			})
 		}))
+	case pool.LookForOrphans:
+		steps = append(steps, send(func(p *process) bool { p.found = p.server.orphans(); return true }))
+	case pool.RelabelPod:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Revision = a.Revision })
+			})
+		}))
 	case pool.AdoptPod:
 		steps = append(steps, send(func(p *process) bool {
+			p.server.labels(a)
 			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
 				p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Owner = cmp.Or(pod.Owner, seen.Object.UID) })
 			})
@@ -75,7 +91,7 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 		}
 	case pool.CreatePods:
 		for _, id := range a.IDs {
-			steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, id, "", a.Revision) }))
+			steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, id, "", a.Revision, 0) }))
 		}
 	case pool.HandOver:
 		for _, c := range a.Had {
@@ -84,7 +100,10 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 				return exists && now.UID == c.UID && now.Version == c.Version
 			}))
 		}
-		steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, a.ID, a.From, a.Revision) }))
+		steps = append(steps, func(p *process) {
+			record := p.lease.Version
+			send(func(p *process) bool { return p.create(seen.Object, a.ID, a.From, a.Revision, record) })(p)
+		})
 	case pool.CompletePod:
 		for _, t := range a.Templates {
 			steps = append(steps, send(func(p *process) bool { return p.createClaim(a, t.Name, seen.Object.UID) }))
@@ -124,12 +143,12 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 			steps = append(steps, send(func(p *process) bool { return p.deleteClaim(c) }))
 		}
 	case pool.RecordRevision:
-		steps = append(steps, send(func(p *process) bool { return p.record(a, seen.Object.Templates) }))
+		steps = append(steps, send(func(p *process) bool { return p.record(a, &seen.Object) }))
 	case pool.RenumberRevision:
 		steps = append(steps, send(func(p *process) bool { return p.renumber(a) }))
 	case pool.DeleteRevision:
 		steps = append(steps, send(func(p *process) bool { return p.forgetRevision(a) }))
-	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions, pool.LookForOrphans:
+	case pool.OwnClaims, pool.CompareRevisions:
 	}
 	return steps
 }
@@ -187,7 +206,8 @@ func (p *process) updated(pod *pool.Pod, a pool.UpdateInPlace) {
 }
 
 // create creates a pod of an object as the process knows it. The API server does not check whether the object still exists.
-func (p *process) create(of pool.Object, id pool.ID, from, revision string) bool {
+// create creates a pod. The next pod of an identity was created because of a record of the Lease, at a version.
+func (p *process) create(of pool.Object, id pool.ID, from, revision string, record plan.Version) bool {
 	s, name := p.server, pool.PodName(poolName, id)
 	if _, exists := s.pods[name]; exists {
 		return false
@@ -206,7 +226,7 @@ func (p *process) create(of pool.Object, id pool.ID, from, revision string) bool
 	for _, t := range claimsOf(templateOf(revision)) {
 		pod.Mounts = append(pod.Mounts, pool.Mount{Template: t.Name, Claim: pool.ClaimName(poolName, t.Name, id)})
 	}
-	s.history.born(s, &pod)
+	s.history.born(s, &pod, record)
 	s.pods[name] = pod
 	s.commit()
 	p.known.PodCreated(name, version)
@@ -237,7 +257,7 @@ func (p *process) labelClaim(a pool.LabelClaims, seen pool.UnlabelledClaim, owne
 	if !exists || c.UID != seen.UID || c.Version != seen.Version {
 		return false
 	}
-	c.Version, c.Pool, c.Siblings = p.server.next(), owner, a.Siblings
+	c.Version, c.Pool, c.ID, c.Siblings = p.server.next(), owner, a.ID, a.Siblings
 	p.server.claims[c.Name] = c
 	p.server.commit()
 	return true
@@ -280,14 +300,18 @@ func (p *process) deleteClaim(seen pool.Claim) bool {
 	return true
 }
 
-func (p *process) record(a pool.RecordRevision, templates pool.Templates) bool {
+// record creates a revision of an object. That of an earlier object is collected at once.
+func (p *process) record(a pool.RecordRevision, of *pool.Object) bool {
 	s := p.server
+	if s.object.UID != of.UID {
+		return true
+	}
 	for _, r := range s.revisions {
 		if r.Hash == a.Hash {
 			return true
 		}
 	}
-	s.revisions = append(s.revisions, pool.Revision{Name: a.Hash, UID: s.newUID(), Version: s.next(), Number: a.Number, Hash: a.Hash, Templates: templates})
+	s.revisions = append(s.revisions, pool.Revision{Name: a.Hash, UID: s.newUID(), Version: s.next(), Number: a.Number, Hash: a.Hash, Templates: of.Templates})
 	s.commit()
 	return true
 }

@@ -14,9 +14,11 @@ import (
 // faults draws what goes wrong, from a seed.
 type faults struct {
 	chance
-	peace   bool // nothing goes wrong any more
-	people  int  // of a hundred things that happen, those that people do
-	failing int  // of a hundred requests, those that fail in some way
+	peace    bool // nothing goes wrong any more
+	damaging bool // people damage the Lease, and repair it
+	surging  bool // updates may create pods before others leave, and people change how pods are updated
+	people   int  // of a hundred things that happen, those that people do
+	failing  int  // of a hundred requests, those that fail in some way
 
 	evicting  int  // of a hundred things that happen, those about evictions
 	retaining bool // people ask to keep the identities of single pods
@@ -69,14 +71,19 @@ func Run(seed uint64, steps int) Result {
 	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
+	if s.object.Strategy.Policy == pool.InPlaceIfPossible && seed%3 == staysInPlace {
+		s.object.Strategy.Policy = pool.InPlaceOnly
+	}
 	if s.object.Strategy.Policy == pool.Recreate && seed%2 == 0 {
-		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1}, pool.Share{}
+		f.surging, s.history.counts = true, true
+		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1 + int(seed/2%2)}, pool.Share{}
 	}
 	s.keeps(keeps[seed%uint64(len(keeps))])
 	if seed%5 == getsClaims {
 		s.beginsAt(dataOnly)
 	}
 	s.object.AwaitEnds = seed%11 == awaitsEnds
+	f.damaging = seed%13 == damages
 	f.retaining = seed%uint64(len(keeps)) == retains
 	s.operatedWith(f)
 	for range steps {
@@ -104,6 +111,12 @@ const getsClaims = 2
 
 // awaitsEnds is the remainder of the seeds of objects whose missing pods wait for the ends of terminating ones.
 const awaitsEnds = 5
+
+// staysInPlace is the remainder of the seeds of objects whose pods are only updated in place, until peace.
+const staysInPlace = 1
+
+// damages is the remainder of the seeds of objects whose Lease is unreadable at times.
+const damages = 4
 
 // operatedWith starts two processes of lockstep.
 func (s *server) operatedWith(f *faults) {
@@ -206,13 +219,21 @@ func (f *faults) bringsFurther(s *server, name string) {
 	case s.rejects && !started(&p):
 		s.log("a node rejects %s", name)
 		s.changePod(name, func(p *pool.Pod) { p.Finished = true })
+	case !serves(&p) && p.Containers[0].Image == s.unpullable:
+		if p.Phase != plan.Failing {
+			s.changePod(name, func(p *pool.Pod) {
+				p.Phase, p.Why, p.ReadySince, p.NotReady, p.Observed = plan.Failing, "ImagePullBackOff", time.Time{}, s.now, p.Generation
+				p.Containers = slices.Clone(p.Containers)
+				p.Containers[0].Running = false
+			})
+		}
 	case !serves(&p) && !f.peace && !f.oneIn(3): // it takes its time
 	case !serves(&p):
 		s.changePod(name, func(p *pool.Pod) {
 			p.Observed, p.Containers = p.Generation, slices.Clone(p.Containers)
 			p.Containers[0].ID, p.Containers[0].Running = fmt.Sprintf("c%d", s.version), true
 			if p.Gate != pool.GateClosed {
-				p.Phase, p.ReadySince = plan.Ready, s.now
+				p.Phase, p.Why, p.ReadySince, p.NotReady = plan.Ready, "", s.now, time.Time{}
 			}
 		})
 	case p.Observed < p.Generation: // no container restarts
@@ -255,7 +276,7 @@ const graceAfter = 5 * time.Second
 
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
-	switch f.IntN(14) {
+	switch f.IntN(14 + 2*one(f.surging)) {
 	case 0, 1:
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
@@ -301,17 +322,31 @@ func (f *faults) person(s *server) {
 	case 13:
 		s.refuses = !s.refuses
 		s.log("the API server creates no claim named logs: %t", s.refuses)
+	case 14, 15:
+		if names := slices.Sorted(maps.Keys(s.pods)); len(names) > 0 && f.oneIn(3) {
+			name := names[f.IntN(len(names))]
+			s.log("a person asks for another identity in the place of %s", name)
+			s.changePod(name, func(p *pool.Pod) { p.Asked = true })
+			return
+		}
+		f.changeObject(s, func(o *pool.Object) {
+			o.Strategy.OnDelete, o.Strategy.Partition = f.oneIn(3), pool.Share{Pods: f.IntN(3)}
+		})
 	}
 }
 
 // byHand is the holder when a person has the hold.
 const byHand = plan.Holder("manual/person")
 
-// holds gives the hold to a person if it is free, or ends that.
+// holds gives the hold to a person if it is free, or damages the Lease, or ends that.
 func (f *faults) holds(s *server) {
 	switch {
 	case s.lease.Holder == byHand:
 		s.lease.Holder = ""
+	case s.lease.Unreadable != "":
+		s.lease.Unreadable = ""
+	case f.damaging && s.lease.Exists && f.oneIn(2):
+		s.lease.Unreadable = "it was damaged"
 	case s.lease.Exists && s.lease.Holder.Free() && f.oneIn(2):
 		s.lease.Holder = byHand
 	default:
@@ -319,7 +354,7 @@ func (f *faults) holds(s *server) {
 	}
 	s.lease.Version = s.next()
 	s.commit()
-	s.log("the holder is %q", s.lease.Holder)
+	s.log("the holder is %q, the Lease is unreadable: %q", s.lease.Holder, s.lease.Unreadable)
 }
 
 // repairs ends what a webhook and nodes do to new pods, and deletes the pods that have kept other labels. Claims that the
@@ -413,9 +448,14 @@ func (f *faults) rests(s *server, p *process) string {
 	for s.object.Deleting || !s.object.Exists() {
 		f.collects(s)
 	}
-	f.changeObject(s, func(o *pool.Object) { o.Paused = false })
+	f.changeObject(s, func(o *pool.Object) {
+		o.Paused, o.Strategy.OnDelete, o.Strategy.Partition = false, false, pool.Share{}
+		if o.Strategy.Policy == pool.InPlaceOnly {
+			o.Strategy.Policy = pool.InPlaceIfPossible
+		}
+	})
 	s.repairs()
-	if s.lease.Holder == byHand {
+	for s.lease.Holder == byHand || s.lease.Unreadable != "" {
 		f.holds(s)
 	}
 	s.now = s.now.Add(quiet)
@@ -424,20 +464,25 @@ func (f *faults) rests(s *server, p *process) string {
 		if len(s.history.broken) > 0 {
 			return ""
 		}
-		s.now = s.now.Add(time.Second)
-		p.objects, p.pods, p.claims, p.leases = s.version, s.version, s.version, s.version
-		p.step()
-		protects(s)
-		f.collects(s)
-		for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-			f.bringsFurther(s, name)
-		}
+		f.goesOn(s, p)
 		if why = missed(s); why == "" && len(p.steps) == 0 {
 			return ""
 		}
 	}
 	seen := p.cached()
 	return fmt.Sprintf("%s; the plan is %q, the hold %q has %d intents", why, plan.Notation(pool.Plan(seen)), s.lease.Holder, len(s.lease.Intents))
+}
+
+// goesOn lets one process, which sees everything, and Kubernetes work for a second.
+func (f *faults) goesOn(s *server, p *process) {
+	s.now = s.now.Add(time.Second)
+	p.objects, p.pods, p.claims, p.leases = s.version, s.version, s.version, s.version
+	p.step()
+	protects(s)
+	f.collects(s)
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		f.bringsFurther(s, name)
+	}
 }
 
 // missed returns in what the goal is missed: as many pods as asked for, all Ready at the template, each with all of its

@@ -7,6 +7,7 @@
 //	process   one process of lockstep, one step at a time                            process.go, requests.go
 //	run       a schedule from a seed: steps, faults, and then peace                  run.go
 //	explore   every history of a small world                                         explore.go
+//	story     a history as a text for people                                         story.go, story_words.go
 package pools
 
 import (
@@ -32,10 +33,11 @@ type state struct {
 	rejects   bool // nodes reject new pods
 	refuses   bool // the API server creates no claim named logs
 	nodes     map[string]pool.Node
+	outside   map[string]pool.Pod // pods that match the selector and belong to a StatefulSet, or to nothing, without the labels of the object
 }
 
 func (s state) clone() state {
-	s.revisions, s.pods, s.claims, s.nodes = slices.Clone(s.revisions), maps.Clone(s.pods), maps.Clone(s.claims), maps.Clone(s.nodes)
+	s.revisions, s.pods, s.claims, s.nodes, s.outside = slices.Clone(s.revisions), maps.Clone(s.pods), maps.Clone(s.claims), maps.Clone(s.nodes), maps.Clone(s.outside)
 	s.lease.Intents, s.lease.Waiting = slices.Clone(s.lease.Intents), slices.Clone(s.lease.Waiting)
 	return s
 }
@@ -54,6 +56,9 @@ type server struct {
 	processes []*process
 	evictions []*eviction // that are being reviewed
 	trace     []string    // what happened, the last of it
+
+	unpullable string              // an image that no node can pull; empty: there is none
+	plans      func([]plan.Action) // is called with each plan before it is carried out; nil: with none
 
 	exploring bool     // states are compared, so everything that leads to the next ones is written down
 	budget    budget   // what may still happen in a world that is explored
@@ -100,6 +105,7 @@ func newServer(replicas int) *server {
 	}
 	s.history = newHistory(s)
 	s.setTemplate(0)
+	s.history.allowed[s.object.Hash] = true
 	s.past = []state{s.clone(), s.clone()}
 	return s
 }
@@ -115,6 +121,7 @@ func (s *server) keeps(policy pool.KeepPolicy) {
 // beginsAt sets the template with which the object was created.
 func (s *server) beginsAt(template int) {
 	s.setTemplate(template)
+	s.history.allowed[s.object.Hash] = true
 	for i := range s.past {
 		s.past[i].object = s.object
 	}
@@ -129,7 +136,7 @@ const withoutClaims = 16
 // withMoreCPU is added to the number of a template whose container asks for more.
 const withMoreCPU = 8
 
-// setTemplate sets the template: its image is the number modulo 2, and the rest of it is the number divided by 2.
+// setTemplate sets the template: its image is the number modulo 2, but for laterImages, and the rest of it is the number divided by 2.
 func (s *server) setTemplate(n int) {
 	s.object.Hash = fmt.Sprintf("t%d", n)
 	s.object.Templates = pool.Templates{Pod: fmt.Append(nil, n), Claims: claimsOf(n)}
@@ -156,14 +163,17 @@ func resourcesOf(template int) pool.Resources {
 	return pool.Resources{CPURequest: fmt.Sprint(1 + template&withMoreCPU)}
 }
 
-func imageOf(template int) string { return fmt.Sprintf("db:%d", template%2) }
+// laterImages is added to the number of a template for each two images after the first two.
+const laterImages = 32
+
+func imageOf(template int) string { return fmt.Sprintf("db:%d", template%2+template/laterImages*2) }
 
 // changes are how each revision differs from the template.
 func changes(o *pool.Object, revisions []pool.Revision) map[string]pool.Change {
 	to, all := templateOf(o.Hash), map[string]pool.Change{}
 	for _, r := range revisions {
 		from := templateOf(r.Name)
-		c := pool.Change{From: map[string]string{"db": imageOf(from)}, InPlace: (from^to)&^(1|withMoreCPU) == 0 && from != to}
+		c := pool.Change{From: map[string]string{"db": imageOf(from)}, InPlace: (from^to)%laterImages&^(1|withMoreCPU) == 0 && from != to}
 		if (from^to)&withMoreCPU != 0 {
 			c.Resources = map[string]pool.Resources{"db": resourcesOf(to)}
 		}
@@ -242,7 +252,9 @@ func (s *server) snapshot(objects, pods, claims plan.Version, live bool) pool.Sn
 		snapshot.Pods = append(snapshot.Pods, p)
 	}
 	for _, name := range slices.Sorted(maps.Keys(from(claims).claims)) {
-		snapshot.Claims = append(snapshot.Claims, from(claims).claims[name])
+		if c := from(claims).claims[name]; c.Pool != "" { // otherwise it lacks the labels by which claims are observed
+			snapshot.Claims = append(snapshot.Claims, c)
+		}
 	}
 	snapshot.Changes = changes(&snapshot.Object, snapshot.Revisions)
 	for i := range snapshot.Pods {
