@@ -49,7 +49,7 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 	anonymized := pool.Snapshot{
 		Key: plan.Key{Namespace: "namespace-" + m.hash(s.Key.Namespace), Kind: s.Key.Kind, Name: m.zones[m.pool]},
 		Now: s.Now, Live: s.Live, ObjectsAt: s.ObjectsAt, PodsAt: s.PodsAt, ClaimsAt: s.ClaimsAt, Draw: s.Draw,
-		Object: m.object(&s.Object), Hold: m.poolHold(s.Hold), Lost: s.Lost, Refused: plan.Refusal{Code: s.Refused.Code, Until: s.Refused.Until},
+		Object: m.object(&s.Object), Hold: m.poolHold(s.Hold), Part: s.Part, Lost: s.Lost, Refused: plan.Refusal{Code: s.Refused.Code, Until: s.Refused.Until},
 		Orphans: m.orphans(s.Orphans), Changes: m.changes(s.Changes),
 	}
 	for i := range s.Revisions {
@@ -108,7 +108,7 @@ func (m poolAnonymizer) object(o *pool.Object) pool.Object {
 		UID: m.some(o.UID), Version: o.Version, Generation: o.Generation, Deleting: o.Deleting, Unreadable: wrong(o.Unreadable), InvalidTemplate: wrong(o.InvalidTemplate),
 		Replicas: o.Replicas, MinReady: o.MinReady, Hash: m.some(o.Hash), RevisionHistory: o.RevisionHistory, Paused: o.Paused, Ordered: o.Ordered, AwaitEnds: o.AwaitEnds,
 		Strategy: o.Strategy, Keep: o.Keep, HandoverTimeout: o.HandoverTimeout, Deadline: o.Deadline, Liveness: o.Liveness, Claim: o.Claim,
-		Templates: namesOfTemplates(o.Templates, m.some), Service: m.some(o.Service), Adopt: o.Adopt,
+		Templates: namesOfTemplates(o.Templates, m.some), Service: m.some(o.Service), Adopt: o.Adopt, Current: m.some(o.Current),
 	}
 	for _, name := range o.PodsToDelete {
 		anonymized.PodsToDelete = append(anonymized.PodsToDelete, m.podName(name))

@@ -94,7 +94,7 @@ another pause; 2 from replace: the pod must not be deleted yet.`,
 	root.SetOut(a.streams.Out)
 	root.SetErr(a.streams.Err)
 	a.flags.add(root.PersistentFlags())
-	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history(), a.replace(), a.claims())
+	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history(), a.replace(), a.claims(), a.convert())
 	return root
 }
 
