@@ -11,12 +11,27 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// nodeOf is a label of nodes that belong to one scene only.
+// nodeOf is a label of nodes that belong to one scene only, and a taint that keeps the pods of other scenes away: they would not end
+// where a node falls silent, and would end with a node.
 const nodeOf = "lockstep.test/node-of"
+
+// forOthers is that taint.
+var forOthers = corev1.Taint{Key: nodeOf, Effect: corev1.TaintEffectNoSchedule}
+
+// ownNodes creates nodes to which only this scene binds pods, with schedulesOn.
+func (s *scene) ownNodes(n int) []string {
+	s.t.Helper()
+	nodes, err := s.world.cluster.AddNodes(s.t.Context(), n, nil, forOthers)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return nodes
+}
 
 // addNodes creates nodes for pods of this scene, and starts the scheduler.
 func (s *scene) addNodes(n int, pool string) []string {
@@ -24,7 +39,7 @@ func (s *scene) addNodes(n int, pool string) []string {
 	if err := s.world.cluster.StartScheduler(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	nodes, err := s.world.cluster.AddNodes(s.t.Context(), n, map[string]string{nodeOf: s.pool(pool)})
+	nodes, err := s.world.cluster.AddNodes(s.t.Context(), n, map[string]string{nodeOf: s.pool(pool)}, forOthers)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -38,6 +53,7 @@ func (s *scene) placedOn(pool string) option {
 	return func(set *appsv1.StatefulSet) {
 		set.Spec.Template.Spec.NodeName = ""
 		set.Spec.Template.Spec.NodeSelector = map[string]string{nodeOf: s.pool(pool)}
+		set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: nodeOf, Operator: corev1.TolerationOpExists}}
 	}
 }
 

@@ -96,8 +96,10 @@ func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
 	if err := os.WriteFile(file, []byte(blocks(t, poolGuide, "From a StatefulSet", "yaml")[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	h.types("kubectl -n mimir apply --dry-run=server -f " + file)
 	commands := blocks(t, poolGuide, "From a StatefulSet", "sh")
-	apply, move, _ := strings.Cut(strings.ReplaceAll(commands[0], "db.yaml", file), "\n")
+	h.types(strings.ReplaceAll(commands[0], "db.yaml", file))
+	apply, move, _ := strings.Cut(strings.ReplaceAll(commands[1], "db.yaml", file), "\n")
 	h.types(apply)
 	s.eventually("it waits for the pods of the StatefulSet", func(present) error {
 		o, err := p.resources(statefulClusters).Get(t.Context(), "db", getOptions)
@@ -128,7 +130,7 @@ func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
 		}
 		return nil
 	})
-	h.types(commands[1])
+	h.types(commands[2])
 	p.deletes("db-1")
 	p.eventually("the claim of the deleted pod is marked", func(present) error {
 		if living, retired := p.claims("1"); len(living) > 0 || !slices.Equal(retired, []string{"data-db-1 IdentityLost"}) {
@@ -297,10 +299,7 @@ func TestStatefulClusterGivesUpTheOrdinalOfALostNode(t *testing.T) {
 	t.Parallel()
 	const replicas = 5
 	s := managed(t)
-	nodes, err := s.world.cluster.AddNodes(t.Context(), replicas, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := s.ownNodes(replicas)
 	s.schedulesOn(nodes...)
 	before := s.ordinals(replicas)
 	p := s.followsOrdinals("replicas: 3", "replicas: 5\n  liveness:\n    nodeLostSeconds: 3")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// changingPolicy is a policy that changes the label app of new pods in a namespace.
+// changingPolicy is a policy that changes new pods in a namespace.
 const changingPolicy = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: NAME}
@@ -27,7 +28,7 @@ spec:
   reinvocationPolicy: Never
   mutations:
   - patchType: ApplyConfiguration
-    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"app": "changed"}}}'}
+    applyConfiguration: {expression: 'EXPRESSION'}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -35,18 +36,35 @@ metadata: {name: NAME}
 spec: {policyName: NAME}
 `
 
-// changesLabels makes the API server change the label app of new pods, until the returned function is called.
-func (s *scene) changesLabels() (stop func()) {
+// The policy changes the label app of new pods, or lets their images come from another registry.
+const (
+	otherLabel    = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
+	otherRegistry = `Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "mirror.test/" + c.image})}}`
+)
+
+// changesPods makes the API server change new pods as an expression says, until the returned function is called.
+func (s *scene) changesPods(expression string) (stop func()) {
 	s.t.Helper()
+	former, err := s.labelAndImage()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	file := filepath.Join(s.t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(changingPolicy, "NAME", s.name)), 0o600); err != nil {
+	text := strings.NewReplacer("NAME", s.name, "EXPRESSION", expression).Replace(changingPolicy)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := s.world.cluster.Apply(s.t.Context(), file); err != nil {
 		s.t.Fatal(err)
 	}
 	policies := s.world.admin.AdmissionregistrationV1()
-	s.hasLabel("changed")
+	s.eventually("new pods are changed", func(present) error {
+		now, err := s.labelAndImage()
+		if err == nil && now == former {
+			err = fmt.Errorf("they have %s", now)
+		}
+		return err
+	})
 	return func() {
 		s.t.Helper()
 		ctx := s.t.Context()
@@ -54,34 +72,51 @@ func (s *scene) changesLabels() (stop func()) {
 		if err := errors.Join(binding, policies.MutatingAdmissionPolicies().Delete(ctx, s.name, deleteOptions)); err != nil {
 			s.t.Fatal(err)
 		}
-		s.hasLabel("db")
+		s.eventually("new pods are not changed", func(present) error {
+			now, err := s.labelAndImage()
+			if err == nil && now != former {
+				err = fmt.Errorf("they have %s", now)
+			}
+			return err
+		})
 	}
 }
 
-// hasLabel waits until new pods with the label app=db get this value. Its requests are dry runs.
-func (s *scene) hasLabel(want string) {
-	s.t.Helper()
-	s.eventually("new pods have the label app="+want, func(present) error {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"app": "db"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: "db:1"}}},
-		}
-		created, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
-			return err
-		}
-		if got := created.Labels["app"]; got != want {
-			return fmt.Errorf("it is %s", got)
-		}
-		return nil
-	})
+// labelAndImage returns the label app and the image that the API server gives a new pod. Its request is a dry run.
+func (s *scene) labelAndImage() (string, error) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"app": "db"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: "db:1"}}},
+	}
+	created, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return "", err
+	}
+	return created.Labels["app"] + " " + imageOf(created), nil
+}
+
+// The images of new pods are rewritten at admission, so pods never have the images of their template. That is no difference.
+func TestStatefulClusterUpdatesPodsOnceWhoseImagesAreRewrittenAtAdmission(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.schedulesOn(s.someNode())
+	s.changesPods(otherRegistry)
+	p := s.createPool(2, nil)
+	before, _ := identities(p.settles(2))
+	p.staysAt(p.pods(), "mirror.test/db:1 mirror.test/db:1")
+	p.updates(withContainer("db:2", ""))
+	after := p.hasImage(2, "mirror.test/db:2")
+	if names, _ := identities(after); !slices.Equal(names, before) {
+		t.Errorf("the pods were %v and are %v", before, names)
+	}
+	p.staysAt(after, "mirror.test/db:2 mirror.test/db:2")
 }
 
 func TestStatefulClusterRefusesATemplateWhosePodsGetOtherLabels(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.withRoleForPools()
-	stop := s.changesLabels()
+	stop := s.changesPods(otherLabel)
 	p := s.createPool(2, nil)
 	p.eventually("the status says so", func(present) error {
 		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)

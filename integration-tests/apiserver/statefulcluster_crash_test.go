@@ -60,7 +60,9 @@ var poolStories = map[string]poolStory{
 	},
 	"an update of an image in place": {
 		begin: func(p pool) { p.updates(withContainer("db:2", "")) }, replicas: 2, after: 2,
-		goal: func(p pool, pods []corev1.Pod) error { return errors.Join(p.hasDeleted(0), p.keepsIdentities(pods)) },
+		goal: func(p pool, pods []corev1.Pod) error {
+			return errors.Join(p.hasDeleted(0), p.keepsIdentities(pods), p.hasRestartedOnce())
+		},
 	},
 	// The API server refuses new resources if the kubelet has not reported those that count. Then the identity is handed over.
 	"an update of resources and an image in place": {
@@ -251,6 +253,18 @@ func (p pool) hasDeleted(want int) error {
 	}
 	if len(deleted) != want {
 		return fmt.Errorf("%d pods were deleted, want %d", len(deleted), want)
+	}
+	return nil
+}
+
+// hasRestartedOnce returns an error unless each container has restarted once.
+func (p pool) hasRestartedOnce() error {
+	for _, pod := range p.pods() {
+		for _, s := range pod.Status.ContainerStatuses {
+			if s.RestartCount != 1 {
+				return fmt.Errorf("container %s of pod %s has restarted %d times", s.Name, pod.Name, s.RestartCount)
+			}
+		}
 	}
 	return nil
 }

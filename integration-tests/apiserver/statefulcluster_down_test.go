@@ -12,10 +12,7 @@ func TestStatefulClusterReplacesOnePodOfANodeThatFellSilentWhileLockstepWasDown(
 	t.Parallel()
 	const replicas, lost = 3, 3 * time.Second
 	s := unmanaged(t)
-	nodes, err := s.world.cluster.AddNodes(t.Context(), replicas, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := s.ownNodes(replicas)
 	s.schedulesOn(nodes...)
 	s.managesByLabel()
 	s.mayEverywhere("lockstep-statefulcluster")

@@ -145,3 +145,32 @@ func TestStatefulClusterKeepsAnIdentityWhosePodsAreDeletedOneAfterTheOther(t *te
 	p.deletes(first.Name)
 	p.keptIdentity(before, first.Name)
 }
+
+// All pods are deleted while updates are paused, so no pod shows any more which template they had.
+func TestStatefulClusterKeepsTheTemplateOfPodsThatEndTogether(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, keeps("onDelete"))
+	before := p.settles(2)
+	p.updates(`{"spec": {"paused": true, "revisionHistoryLimit": 0}}`)
+	p.updates(withContainer("db:2", ""))
+	p.hasRevisions("db:2", "db:1", 2)
+	for i := range before {
+		p.deletes(before[i].Name)
+	}
+	names, uids := identities(before)
+	p.eventually("the identities have other pods with the earlier image", func(present) error {
+		pods := p.pods()
+		now, others := identities(pods)
+		if !slices.Equal(now, names) || slices.Equal(others, uids) {
+			return fmt.Errorf("pods %v are %v now", names, now)
+		}
+		for i := range pods {
+			if image := pods[i].Spec.Containers[0].Image; image != "db:1" || !isReady(&pods[i]) {
+				return fmt.Errorf("pod %s has image %s", pods[i].Name, image)
+			}
+		}
+		return nil
+	})
+	p.updates(`{"spec": {"paused": false}}`)
+	p.hasImage(2, "db:2")
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,8 @@ func containersOf(pods []corev1.Pod) map[string]corev1.ContainerStatus {
 	return all
 }
 
-// Each pod leaves its clients first, and then each of its containers that gets another image restarts once.
+// Each pod leaves its clients first, and then each of its containers that gets another image restarts once, although lockstep is
+// killed meanwhile.
 func TestStatefulClusterRestartsEachContainerOnceAfterAGracePeriod(t *testing.T) {
 	t.Parallel()
 	template := func(db, proxy string) map[string]any {
@@ -54,14 +56,21 @@ func TestStatefulClusterRestartsEachContainerOnceAfterAGracePeriod(t *testing.T)
 			map[string]any{"name": "db", "image": db}, map[string]any{"name": "proxy", "image": proxy}, map[string]any{"name": "metrics", "image": "metrics:1"},
 		}}}
 	}
-	p := sharedPool(t, 2, map[string]any{
+	s := unmanaged(t)
+	s.allowsPools()
+	operator := s.startOperator(withoutElection, "-statefulcluster.enabled")
+	p := s.createPool(2, map[string]any{
 		"template": template("db:1", "proxy:1"), "volumeClaimTemplates": []any{},
 		"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"inPlace": map[string]any{"gracePeriodSeconds": int64(1)}}},
 	})
 	before := p.settles(2)
-	for _, update := range []struct{ db, proxy, restarts, stages string }{
-		{"db:2", "proxy:2", "db 1, proxy 1, metrics 0", "open db:1 0, closed db:1 0, closed db:2 0, open db:2 0"},
-		{"db:2", "proxy:3", "db 1, proxy 2, metrics 0", "open db:2 0, closed db:2 0, open db:2 0"},
+	for _, update := range []struct {
+		killed                      bool // lockstep is, while a pod leaves its clients
+		db, proxy, restarts, stages string
+	}{
+		{false, "db:2", "proxy:2", "db 1, proxy 1, metrics 0", "open db:1 0, closed db:1 0, closed db:2 0, open db:2 0"},
+		{false, "db:2", "proxy:3", "db 1, proxy 2, metrics 0", "open db:2 0, closed db:2 0, open db:2 0"},
+		{true, "db:3", "proxy:3", "db 2, proxy 2, metrics 0", "open db:2 0, closed db:2 0, closed db:3 0, open db:3 0"},
 	} {
 		stop := p.records()
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": template(update.db, update.proxy)}})
@@ -69,6 +78,16 @@ func TestStatefulClusterRestartsEachContainerOnceAfterAGracePeriod(t *testing.T)
 			t.Fatal(err)
 		}
 		p.updates(string(patch))
+		if update.killed {
+			p.eventually("a pod leaves its clients", func(present) error {
+				if !slices.ContainsFunc(p.pods(), func(pod corev1.Pod) bool { return stateOf(&pod) == "closed db:2 0" }) {
+					return errors.New("none does")
+				}
+				return nil
+			})
+			operator.Kill()
+			s.startOperator(withoutElection, "-statefulcluster.enabled")
+		}
 		p.eventually("the containers of all pods run "+update.db+" and "+update.proxy, func(present) error {
 			var errs []error
 			for _, pod := range p.settles(2) {

@@ -49,6 +49,8 @@ func TestStatefulClusterThatIsInvalidIsRefusedWithItsField(t *testing.T) {
 		"a longer name":                              {longest + "d", `{}`, "at most 46 characters"},
 		"a name with a dot":                          {"d.b", `{}`, "DNS label"},
 		"an empty selector":                          {"db", `{"selector": {}}`, "spec.selector.matchLabels must not be empty"},
+		"a selector that asks for replacement":       {"db", `{"selector": {"matchLabels": {"app": "db", "lockstep.dev/specified-delete": "true"}}}`, "spec.selector.matchLabels must not have labels of lockstep.dev"},
+		"an expression with a label of lockstep":     {"db", `{"selector": {"matchLabels": {"app": "db"}, "matchExpressions": [{"key": "lockstep.dev/retain-identity", "operator": "Exists"}]}}`, "spec.selector.matchExpressions must not have labels of lockstep.dev"},
 		"no template":                                {"db", `{"template": null}`, "spec.template"},
 		"no containers":                              {"db", `{"template": {"spec": {"containers": []}}}`, "spec.template.spec.containers"},
 		"a container without an image":               {"db", `{"template": {"spec": {"containers": [{"name": "db"}]}}}`, "spec.template.spec.containers[0].image"},

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -38,7 +39,8 @@ func TestStatefulClusterWithATemplateOfAMegabyteIsCreatedAndUpdated(t *testing.T
 	}
 }
 
-// The API server refuses a deletion cost that is no number, so a template with one changes no pod. Costs that are numbers count.
+// The API server refuses a deletion cost that is no number, so a template with one changes no pod. Costs that are numbers count, but
+// a pod that is not Ready leaves before, and among others the youngest.
 func TestStatefulClusterHasNoPodWhoseDeletionCostIsNoNumber(t *testing.T) {
 	t.Parallel()
 	p := sharedPool(t, 3, nil)
@@ -54,13 +56,30 @@ func TestStatefulClusterHasNoPodWhoseDeletionCostIsNoNumber(t *testing.T) {
 	p.refuses("the deletion cost", fmt.Sprintf(`{"spec": {"template": {"metadata": {"annotations": {%q: "much"}}}}}`, corev1.PodDeletionCost), corev1.PodDeletionCost)
 	p.hasStayed(before, p.pods())
 	p.updates(`{"spec": {"template": {"metadata": null}}}`)
-	if err := errors.Join(costs(before[1].Name, "-1"), costs(before[2].Name, "1")); err != nil {
+	p.scales(4)
+	all := p.settles(4)
+	youngest := slices.IndexFunc(all, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(before, func(other corev1.Pod) bool { return other.UID == pod.UID })
+	})
+	if err := errors.Join(costs(before[0].Name, "5"), costs(before[1].Name, "-1")); err != nil {
 		t.Fatal(err)
 	}
-	p.scales(2)
-	p.hasStayed([]corev1.Pod{before[0], before[2]}, p.settles(2))
-	p.scales(1)
-	p.hasStayed(before[2:], p.settles(1))
+	p.containerWaits(before[0].Name, "CrashLoopBackOff", time.Now())
+	p.eventually("the status says that a pod is not Ready", func(present) error {
+		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		if ready, _, _ := unstructured.NestedInt64(o.Object, "status", "readyReplicas"); ready != 3 {
+			return fmt.Errorf("%d are Ready", ready)
+		}
+		return nil
+	})
+	for _, leaves := range []corev1.Pod{before[0], before[1], all[youngest]} {
+		all = slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pod.UID == leaves.UID })
+		p.scales(len(all))
+		p.hasStayed(all, p.settles(len(all)))
+	}
 }
 
 // The first refusal ends the births of a plan, and the next plan waits. Once the number is lowered again, the pods leave that no

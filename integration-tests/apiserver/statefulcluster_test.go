@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -182,8 +183,12 @@ func (p pool) settlesUnder(replicas int, accepts func(holder string) bool) []cor
 		}
 		available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
 		holder, _, _ := unstructured.NestedString(o.Object, "status", "holder")
-		if ready := conditionOf(o, "Ready"); !accepts("held") && ready != "True" {
-			return fmt.Errorf("the condition Ready is %s", ready)
+		judged, err := status.Compute(o)
+		if err != nil {
+			return err
+		}
+		if ready := conditionOf(o, "Ready"); !accepts("held") && (ready != "True" || judged.Status != status.CurrentStatus) {
+			return fmt.Errorf("the condition Ready is %s; kstatus says %s: %s", ready, judged.Status, judged.Message)
 		}
 		if len(pods) != replicas || ready != replicas || available != int64(replicas) || !accepts(holder) {
 			return fmt.Errorf("%d pods, %d of them Ready; the status has %d available and the holder %q", len(pods), ready, available, holder)
@@ -191,6 +196,21 @@ func (p pool) settlesUnder(replicas int, accepts func(holder string) bool) []cor
 		return nil
 	})
 	return pods
+}
+
+// progresses returns an error unless the condition Progressing has this status and reason.
+func (p pool) progresses(is, why string) error {
+	o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
+	if err != nil {
+		return err
+	}
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		if c, isOne := item.(map[string]any); isOne && c["type"] == "Progressing" && c["status"] == is && c["reason"] == why {
+			return nil
+		}
+	}
+	return fmt.Errorf("the conditions are %v", list)
 }
 
 // conditionOf returns the status of a condition of an object.
@@ -569,9 +589,12 @@ func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {
 func TestStatefulClusterDisruptsNoMorePodsThanItsBudgetForABadImage(t *testing.T) {
 	t.Parallel()
 	const replicas = 5
-	p := unmanaged(t).withPool(replicas)
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p := s.createPool(replicas, map[string]any{"progressDeadlineSeconds": int64(2)})
 	before := p.settles(replicas)
 	p.breaksOne()
+	p.eventually("the status says that the deadline is over", func(present) error { return p.progresses("False", "ProgressDeadlineExceeded") })
 	p.updates(withContainer("db:1", ""))
 	p.hasStayed(before, p.hasImage(replicas, "db:1"))
 	broken := p.breaksOne()
@@ -642,6 +665,9 @@ func TestStatefulClusterChangesNoPodForATemplateThatCannotBeUsed(t *testing.T) {
 	p.refuses("a misspelt field", withContainer("db:2", `, "imagePullPolcy": "Always"`), "imagePullPolcy")
 	p.refuses("a mount without a volume", strings.Replace(withContainer("db:2", ""), `"name": "logs"`, `"name": "cache"`, 1), "cache")
 	p.refuses("a label that contradicts the selector", `{"spec": {"template": {"metadata": {"labels": {"app": "other"}}}}}`, "spec.selector excludes")
+	const most = 256 << 10 // bytes of all annotations
+	p.refuses("annotations that leave no room for those of the next pod of an identity",
+		fmt.Sprintf(`{"spec": {"template": {"metadata": {"labels": null, "annotations": {"notes": %q}}}}}`, strings.Repeat("x", most-len("notes"))), "annotations: Too long")
 	p.hasStayed(before, p.pods())
 	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), p.pods()[0].Name, deleteOptions); err != nil {
 		t.Fatal(err)
@@ -702,24 +728,31 @@ func onNodes(t *testing.T, more map[string]any) (p pool, nodes []string) {
 	t.Helper()
 	const replicas = 3
 	s := managed(t)
-	nodes, err := s.world.cluster.AddNodes(t.Context(), replicas, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := s.ownNodes(replicas)
 	s.schedulesOn(nodes...)
 	return s.createPool(replicas, more), nodes
 }
 
-// falls makes a node silent.
-func (p pool) falls(node string) {
+// falls makes a node silent, and returns since when it is.
+func (p pool) falls(node string) (since time.Time) {
 	p.t.Helper()
-	nodes := p.world.admin.CoreV1().Nodes()
-	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: "true"}}}`, localcluster.Lost)
-	if _, err := nodes.Patch(p.t.Context(), node, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+	p.isLost(node, `"true"`)
+	since = time.Now().Truncate(time.Second)
+	silent := fmt.Appendf(nil, `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": %q}]}}`, since.UTC().Format(time.RFC3339))
+	if _, err := p.world.admin.CoreV1().Nodes().Patch(p.t.Context(), node, types.StrategicMergePatchType, silent, metav1.PatchOptions{}, "status"); err != nil {
 		p.t.Fatal(err)
 	}
-	silent := fmt.Appendf(nil, `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": %q}]}}`, time.Now().UTC().Format(time.RFC3339))
-	if _, err := nodes.Patch(p.t.Context(), node, types.StrategicMergePatchType, silent, metav1.PatchOptions{}, "status"); err != nil {
+	return since
+}
+
+// rises makes a silent node report again.
+func (p pool) rises(node string) { p.t.Helper(); p.isLost(node, "null") }
+
+// isLost sets the label of a node whose kubelet has stopped, as JSON.
+func (p pool) isLost(node, value string) {
+	p.t.Helper()
+	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: %s}}}`, localcluster.Lost, value)
+	if _, err := p.world.admin.CoreV1().Nodes().Patch(p.t.Context(), node, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -758,35 +791,44 @@ func TestStatefulClusterReplacesThePodsOfNodesThatAreGone(t *testing.T) {
 		if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), name, force); err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
-		id := strings.TrimPrefix(name, "db-")
-		p.eventually("its claims say why", func(present) error {
-			if living, retired := p.claims(id); len(living) > 0 || !slices.Equal(retired, []string{"db-data-" + id + " NodeGone", "db-logs-" + id + " NodeGone"}) {
-				return fmt.Errorf("living %v, retired %v", living, retired)
-			}
-			return nil
-		})
+		p.endsAs(name, "NodeGone")
 	}
 	p.settles(3)
 }
 
-func TestStatefulClusterGivesUpTheIdentityOfALostNodeOnlyIfTheOthersAreAvailable(t *testing.T) {
-	t.Parallel()
-	p, nodes := onNodes(t, map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(3)}})
-	p.settles(3)
-	first := p.on(nodes[0])
-	p.falls(nodes[0])
-	p.eventually("a new identity takes the place of the pod", func(present) error {
-		if names, _ := identities(p.pods()); slices.Contains(names, first) || len(names) != 3 {
-			return fmt.Errorf("the pods are %v", names)
+// deletionOf returns when a pod that terminates was deleted.
+func (p pool) deletionOf(name string) time.Time {
+	p.t.Helper()
+	pod, err := p.world.admin.CoreV1().Pods(p.scene.name).Get(p.t.Context(), name, getOptions)
+	if err != nil || pod.DeletionTimestamp == nil {
+		p.t.Fatalf("pod %s does not terminate: %v", name, err)
+	}
+	return pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
+}
+
+// endsAs waits until a pod that terminates has ended, and checks why the claims of its identity are former ones.
+func (p pool) endsAs(name, why string) {
+	p.t.Helper()
+	p.eventually("pod "+name+" has ended", func(present) error {
+		if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Get(p.t.Context(), name, getOptions); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is read with the error %w", err)
 		}
 		return nil
 	})
-	names, _ := identities(p.settlesExceptHold(3))
-	onLost := []string{p.on(nodes[1]), p.on(nodes[2])}
-	p.falls(nodes[1])
-	p.falls(nodes[2])
+	id := strings.TrimPrefix(name, "db-")
+	p.eventually("its claims say why", func(present) error {
+		if living, retired := p.claims(id); len(living) > 0 || !slices.Equal(retired, []string{"db-data-" + id + " " + why, "db-logs-" + id + " " + why}) {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+}
+
+// keepsInDoubt waits until the status says that pods are kept because too many are unavailable, and checks that these stay.
+func (p pool) keepsInDoubt(names []string) {
+	p.t.Helper()
 	p.eventually("the status says that too many are unavailable", func(present) error {
-		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
 		if err != nil {
 			return err
 		}
@@ -801,6 +843,33 @@ func TestStatefulClusterGivesUpTheIdentityOfALostNodeOnlyIfTheOthersAreAvailable
 		}
 		return nil
 	})
+}
+
+func TestStatefulClusterGivesUpTheIdentityOfALostNodeOnlyIfTheOthersAreAvailable(t *testing.T) {
+	t.Parallel()
+	const lost = 3 * time.Second
+	p, nodes := onNodes(t, map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(lost.Seconds())}})
+	p.settles(3)
+	first := p.on(nodes[0])
+	since := p.falls(nodes[0])
+	p.eventually("a new identity takes the place of the pod", func(present) error {
+		if names, _ := identities(p.pods()); slices.Contains(names, first) || len(names) != 3 {
+			return fmt.Errorf("the pods are %v", names)
+		}
+		return nil
+	})
+	after := p.settlesExceptHold(3)
+	names, _ := identities(after)
+	if deleted := p.deletionOf(first); deleted.Before(since.Add(lost)) {
+		t.Errorf("the pod was deleted %s after its node fell silent", deleted.Sub(since))
+	}
+	p.rises(nodes[0])
+	p.endsAs(first, "NodeLost")
+	p.hasStayed(after, p.settles(3))
+	onLost := []string{p.on(nodes[1]), p.on(nodes[2])}
+	p.falls(nodes[1])
+	p.falls(nodes[2])
+	p.keepsInDoubt(names)
 	if err := p.world.admin.CoreV1().Nodes().Delete(t.Context(), nodes[1], deleteOptions); err != nil {
 		t.Fatal(err)
 	}
@@ -832,6 +901,23 @@ func TestStatefulClusterReplacesAPodThatLostItsClaim(t *testing.T) {
 		}
 		return nil
 	})
+	p.stays("the claim is not created again", aWhile, func(present) error {
+		if n := p.creationsOf("db-data-" + id); n != 1 {
+			return fmt.Errorf("it was created %d times", n)
+		}
+		return nil
+	})
+}
+
+// creationsOf returns how often operators have created a claim.
+func (p pool) creationsOf(claim string) (n int) {
+	p.t.Helper()
+	for _, r := range p.requests() {
+		if r.Verb == "create" && r.Resource == "persistentvolumeclaims" && r.User == p.own.User && r.Name == claim {
+			n++
+		}
+	}
+	return n
 }
 
 func TestStatefulClusterDeletesTheClaimsThatItsPolicyGivesUp(t *testing.T) {

@@ -64,10 +64,7 @@ func TestStatefulClusterIsEvictedByTwoReplicasDuringAnUpdateAndADownscale(t *tes
 func TestStatefulClusterIsDrainedByAPodDisruptionBudget(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
-	nodes, err := s.world.cluster.AddNodes(t.Context(), 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := s.ownNodes(3)
 	s.withRole()
 	if err := s.world.cluster.ApplyIn(t.Context(), s.name, manifest+"statefulcluster/namespaced/role.yaml"); err != nil {
 		t.Fatal(err)

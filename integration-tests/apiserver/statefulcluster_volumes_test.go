@@ -157,10 +157,7 @@ func TestStatefulClusterGivesUpAHandOverWhoseVolumeIsOutOfReach(t *testing.T) {
 // nodeThatTakesNoPods adds a cordoned node.
 func (s *scene) nodeThatTakesNoPods() string {
 	s.t.Helper()
-	nodes, err := s.world.cluster.AddNodes(s.t.Context(), 1, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	nodes := s.ownNodes(1)
 	s.cordons(nodes[0], true)
 	return nodes[0]
 }

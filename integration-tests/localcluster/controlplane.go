@@ -77,7 +77,7 @@ func (c *Cluster) simulateNodes(ctx context.Context, programs map[string]string,
 	if err != nil {
 		return err
 	}
-	nodes, err := c.createNodes(ctx, c.options.Nodes, nil)
+	nodes, err := c.createNodes(ctx, c.options.Nodes, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,8 @@ func (c *Cluster) schedulerFlags() []string {
 func (c *Cluster) kwokFlags() []string {
 	flags := []string{
 		"--kubeconfig=" + c.room.path(kubeconfigs[kubeletUser]),
-		"--manage-all-nodes=true",
+		"--manage-all-nodes=false",
+		"--manage-nodes-with-label-selector=!" + Lost,
 		"--node-lease-duration-seconds=40",
 		"--cidr=10.128.0.0/9", // a small range would overflow into used addresses without an error
 	}

@@ -58,6 +58,22 @@ func TestAnInterruptedProgramRestartsWithItsData(t *testing.T) {
 	}
 }
 
+func TestNodesAreAddedAlthoughTheAPIServerIsAway(t *testing.T) {
+	t.Parallel()
+	cluster := localcluster.For(t, localcluster.Options{})
+	const away = time.Second
+	interrupted := make(chan error, 1)
+	go func() { interrupted <- cluster.Interrupt(t.Context(), localcluster.APIServer, away) }()
+	time.Sleep(away / 2) // until it is away
+	nodes, err := cluster.AddNodes(t.Context(), 2, nil)
+	if err != nil || len(nodes) != 2 {
+		t.Errorf("nodes %q were added, %v", nodes, err)
+	}
+	if err := <-interrupted; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestPausedControllersCatchUp(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})

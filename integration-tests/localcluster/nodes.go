@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -17,12 +18,12 @@ const nodesTimeout = time.Minute
 // NodeName returns the name of the simulated node i, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-// AddNodes creates more simulated nodes, with these labels and those of every node, and returns
+// AddNodes creates more simulated nodes, with these labels and those of every node, and these taints, and returns
 // their names when they are Ready.
-func (c *Cluster) AddNodes(ctx context.Context, n int, labels map[string]string) ([]string, error) {
+func (c *Cluster) AddNodes(ctx context.Context, n int, labels map[string]string, taints ...corev1.Taint) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, nodesTimeout, fmt.Errorf("not Ready after %s", nodesTimeout))
 	defer cancel()
-	names, err := c.createNodes(ctx, n, labels)
+	names, err := c.createNodes(ctx, n, labels, taints)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (c *Cluster) AddNodes(ctx context.Context, n int, labels map[string]string)
 }
 
 // createNodes creates the next nodes and returns their names.
-func (c *Cluster) createNodes(ctx context.Context, n int, labels map[string]string) ([]string, error) {
+func (c *Cluster) createNodes(ctx context.Context, n int, labels map[string]string, taints []corev1.Taint) ([]string, error) {
 	c.mu.Lock()
 	first := c.nodes
 	c.nodes += n
@@ -39,12 +40,26 @@ func (c *Cluster) createNodes(ctx context.Context, n int, labels map[string]stri
 	for i := range n {
 		node := simulatedNode(first + i)
 		maps.Copy(node.Labels, labels)
-		if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-			return nil, fmt.Errorf("create node: %w", err)
+		node.Spec.Taints = taints
+		if err := c.createNode(ctx, node); err != nil {
+			return nil, err
 		}
 		names = append(names, node.Name)
 	}
 	return names, nil
+}
+
+// createNode creates a node. It tries until the context ends, since the API server or etcd may be restarted meanwhile.
+func (c *Cluster) createNode(ctx context.Context, node *corev1.Node) error {
+	var err error
+	exists := func() bool {
+		_, err = c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+		return err == nil || apierrors.IsAlreadyExists(err) // by an earlier try: no other node has its number
+	}
+	if ended := poll(ctx, "node "+node.Name, exists); ended != nil {
+		return fmt.Errorf("%w; the last answer: %w", ended, err)
+	}
+	return nil
 }
 
 func simulatedNode(i int) *corev1.Node {

@@ -105,7 +105,8 @@ const (
 	Digest = "lockstep.test/digest"
 )
 
-// Lost is a label of nodes whose kubelet has stopped reporting.
+// Lost is a label of nodes whose kubelet has stopped: nothing changes the state of the node and of its pods, so a deleted pod
+// terminates until the label or the node is gone.
 const Lost = "lockstep.test/lost"
 
 // Values of the annotation Play.

@@ -1,0 +1,121 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// surging are the fields of an object that creates one pod before another one leaves. Its policy for claims of fewer replicas
+// deletes them.
+func surging(more map[string]any) map[string]any {
+	more["updateStrategy"] = map[string]any{"rollingUpdate": map[string]any{
+		"podUpdatePolicy": "Recreate", "maxUnavailable": int64(0), "maxSurge": int64(1),
+	}}
+	more["persistentVolumeClaimRetentionPolicy"] = map[string]any{"whenScaled": "Delete"}
+	return more
+}
+
+// surges changes the template to one whose pods are not Ready for long, and waits until the first of them is scheduled.
+func (p pool) surges() {
+	p.t.Helper()
+	before := len(p.pods())
+	p.updates(fmt.Sprintf(`{"spec": {"template": {"metadata": {"annotations": {%q: "300s"}}, "spec": {"containers": [{"name": "db", "image": "db:2",
+		"volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "logs", "mountPath": "/logs"}]}]}}}}`, localcluster.ReadyAfter))
+	p.eventually("a pod exists that is too many", func(present) error {
+		pods := p.pods()
+		for i := range pods {
+			if len(pods[i].Spec.SchedulingGates) > 0 || pods[i].Spec.NodeName == "" {
+				return errors.New("one is not scheduled")
+			}
+		}
+		if len(pods) != before+1 {
+			return fmt.Errorf("%d pods exist", len(pods))
+		}
+		return nil
+	})
+}
+
+// A pod is created before the only copy leaves, and the node of that copy falls silent before the pod is Ready.
+func TestStatefulClusterKeepsTheLastCopyDuringASurge(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	nodes := s.ownNodes(2)
+	s.schedulesOn(nodes...)
+	p := s.createPool(1, surging(map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(3)}}))
+	last := p.settles(1)[0]
+	p.surges()
+	names, _ := identities(p.pods())
+	p.falls(last.Spec.NodeName)
+	p.keepsInDoubt(names)
+}
+
+// A client deletes a pod whose identity is kept, while a pod exists that is too many and not Ready.
+func TestStatefulClusterKeepsAnIdentityDuringASurge(t *testing.T) {
+	t.Parallel()
+	for sentence, replicas := range map[string]int{"the only pod": 1, "one of two": 2} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			keepsAnIdentityDuringASurge(t, replicas)
+		})
+	}
+}
+
+func keepsAnIdentityDuringASurge(t *testing.T, replicas int) {
+	t.Helper()
+	p := sharedPool(t, replicas, surging(map[string]any{"identityPolicy": map[string]any{"onDelete": "KeepIdentity"}}))
+	kept := p.settles(replicas)[0]
+	p.surges()
+	p.deletes(kept.Name)
+	p.eventually("the identity has another pod, and its claims", func(present) error {
+		pod, err := p.world.admin.CoreV1().Pods(p.scene.name).Get(p.t.Context(), kept.Name, getOptions)
+		if err != nil {
+			return err
+		}
+		if living, retired := p.claims(strings.TrimPrefix(kept.Name, "db-")); pod.UID == kept.UID || len(living) != 2 || len(retired) > 0 {
+			return fmt.Errorf("pod %s has the claims %v and the retired claims %v", pod.UID, living, retired)
+		}
+		return nil
+	})
+}
+
+// The partition is raised while a pod exists that is too many. One leaves, and its claims stay, because the policy deletes only those of
+// pods that are not asked for any more.
+func TestStatefulClusterKeepsClaimsOfPodsThatASurgeLeaves(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, surging(map[string]any{}))
+	p.settles(2)
+	p.surges()
+	claims := p.uidsOfClaims("")
+	p.updates(`{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 2}}}}`)
+	p.eventually("one pod has left", func(present) error { return p.hasPods(2) })
+	p.stays("all claims exist", aWhile, func(present) error {
+		if now := p.uidsOfClaims(""); len(now) != len(claims) {
+			return fmt.Errorf("claims %v are %v now", claims, now)
+		}
+		return nil
+	})
+}
+
+// Updates are paused during a surge, so the pod that is too many keeps its place. Lowering the replicas by one ends one pod.
+func TestStatefulClusterIsScaledDownDuringASurge(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 3, surging(map[string]any{}))
+	p.settles(3)
+	p.surges()
+	p.updates(`{"spec": {"paused": true}}`)
+	p.stays("the pod that is too many has its place", aWhile, func(present) error { return p.hasPods(4) })
+	p.updates(`{"spec": {"replicas": 2}}`)
+	p.eventually("one pod has left", func(present) error { return p.hasPods(3) })
+	p.stays("no other pod leaves", aWhile, func(present) error { return p.hasPods(3) })
+}
+
+func (p pool) hasPods(n int) error {
+	if pods := p.pods(); len(pods) != n {
+		return fmt.Errorf("%d pods exist, not %d", len(pods), n)
+	}
+	return nil
+}
