@@ -86,7 +86,7 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	flags.IntVar(&s.plans, "plans", 60, "number of plans")
 	flags.Uint64Var(&s.seed, "seed", 1, "seed of the first plan; the others follow it")
 	flags.Uint64Var(&s.only, "only", 0, "run only the plan of this seed, report it in full, and record nothing")
-	flags.StringVar(&s.results, "results", "bin/faults.jsonl", "file to which results are appended")
+	flags.StringVar(&s.results, "results", repository+"bin/faults.jsonl", "file to which results are appended")
 	flags.IntVar(&s.parallel, "at-once", 8, "number of plans that share the cluster at a time")
 	flags.StringVar(&s.program, "operator", "", "path of the operator to test instead of lockstep of this source tree")
 	flags.StringVar(&s.mutant, "mutant", "", "test an operator with this mistake, which the campaign should find: "+mutantNames())

@@ -64,6 +64,10 @@ var mutants = []mutant{
 		{"internal/plan/pool/surplus.go", "\tif !p.Object.Ordered {\n\t\treturn p.excess()", "\tif !p.Object.Ordered {\n\t\treturn p.excess() + min(1, p.excess())"},
 		withoutPoolInvariants,
 	}},
+	{"pool-scales-down-what-is-too-many", []edit{
+		{"internal/plan/pool/surplus.go", "if i < lowered || !p.recordsReplicas() {", "if i >= 0 || i < lowered {"},
+		withoutPoolInvariants,
+	}},
 	{"pool-drops-all-claims", []edit{
 		{"internal/plan/pool/claims.go", "case !slices.ContainsFunc(s.claims, isKept):", "case len(s.claims) > 0 || !slices.ContainsFunc(s.claims, isKept):"},
 		withoutPoolInvariants,

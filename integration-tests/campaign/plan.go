@@ -89,8 +89,11 @@ func (p *plan) addPool(random *rand.Rand) {
 		return
 	}
 	p.pool = newPool(random)
+	updates := len(p.lanes)
 	p.lanes = append(p.lanes, p.pool.stepsOf(random)...)
 	p.faults = p.pool.newFaults(random, p.faults)
+	p.addClaimTemplates(rand.New(rand.NewPCG(p.seed, 3)), updates)
+	p.addSurge(rand.New(rand.NewPCG(p.seed, 4)))
 }
 
 // drawPlan draws a plan. For the former version it omits unsupported features: rollouts with

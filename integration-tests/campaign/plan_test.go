@@ -35,7 +35,7 @@ func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside,
-		stepPoolImage, stepPoolCPU, stepPoolMode, stepPoolScale, stepPoolEviction,
+		stepPoolImage, stepPoolCPU, stepPoolMode, stepPoolScale, stepPoolEviction, stepPoolClaimAdded, stepPoolClaimRemoved, stepPoolClaimsAndImage,
 	} {
 		if steps[kind] < plans/20 {
 			t.Errorf("%d plans contain a %s %d times", plans, kind, steps[kind])

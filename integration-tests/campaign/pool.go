@@ -28,21 +28,25 @@ type pool struct {
 	dropsScaled      bool          // claims of identities that left by a downscale
 	dropsReplaced    bool          // claims of identities that left for another reason
 	recreates        bool          // a pod gets another template by a new identity
+	surge            bool          // one more pod may exist during updates
 
 	finalReplicas int
 	final         podContent
-	ownNodes      int // number of nodes that only its pods use; 0: the node of all pods
+	lastImage     int           // the highest version of the image that a step asks for
+	imageAt       time.Duration // when the step begins that asks for the final image
+	ownNodes      int           // number of nodes that only its pods use; 0: the node of all pods
 }
 
 // podContent is what a template says.
 type podContent struct {
-	image int
-	mode  string // in the environment
-	cpu   string // requested
+	image  int
+	mode   string   // in the environment
+	cpu    string   // requested
+	claims []string // the names of the claim templates
 }
 
 // firstContent is what the first template says.
-var firstContent = podContent{image: 1, mode: "slow", cpu: "100m"}
+var firstContent = podContent{image: 1, mode: "slow", cpu: "100m", claims: claimTemplates}
 
 const (
 	poolName      = "db"
@@ -53,9 +57,6 @@ const (
 	// poolPriority is the priority class of the pods of StatefulClusters. A quota can be for these pods only.
 	poolPriority = "campaign-pool"
 )
-
-// claimTemplates are the names of the claims of each identity.
-var claimTemplates = []string{"data", "logs"}
 
 var statefulClusters = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "statefulclusters"}
 
@@ -90,13 +91,7 @@ func (p *pool) object() *unstructured.Unstructured {
 		"env":       []any{map[string]any{"name": "MODE", "value": firstContent.mode}},
 		"resources": map[string]any{"requests": map[string]any{"cpu": firstContent.cpu}},
 	}
-	var claims, mounts []any
-	for _, name := range claimTemplates {
-		mounts = append(mounts, map[string]any{"name": name, "mountPath": "/" + name})
-		claims = append(claims, map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{
-			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
-		}})
-	}
+	claims, mounts := claimsOfTemplate(firstContent.claims)
 	container["volumeMounts"] = mounts
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": statefulClusters.GroupVersion().String(), "kind": "StatefulCluster", "metadata": map[string]any{"name": p.name},
@@ -124,10 +119,14 @@ func (p *pool) rollingUpdate() map[string]any {
 	if p.recreates {
 		policy = "Recreate"
 	}
-	return map[string]any{
+	update := map[string]any{
 		"maxUnavailable": int64(p.maxUnavailable), "podUpdatePolicy": policy,
 		"inPlace": map[string]any{"gracePeriodSeconds": int64(p.grace / time.Second)},
 	}
+	if p.surge {
+		update["maxSurge"] = int64(1)
+	}
+	return update
 }
 
 func identityPolicy(keeps bool) string {
@@ -148,6 +147,9 @@ func retention(drops bool) string {
 func (p *pool) String() string {
 	text := fmt.Sprintf("  StatefulCluster %s: %d replicas, %d may be unavailable, Ready after %s, gone after %s", p.name, p.replicas, p.maxUnavailable, p.readyDelay, p.terminationDelay)
 	text += fmt.Sprintf(", onDelete %s, onEviction %s, whenScaled %s, whenReplaced %s, %s", identityPolicy(p.keepsDeleted), identityPolicy(p.keepsEvicted), retention(p.dropsScaled), retention(p.dropsReplaced), p.rollingUpdate()["podUpdatePolicy"])
+	if p.surge {
+		text += ", 1 more during updates"
+	}
 	if p.minReady > 0 {
 		text += fmt.Sprintf(", available %s later", p.minReady)
 	}
@@ -160,8 +162,8 @@ func (p *pool) String() string {
 	return text + "\n"
 }
 
-// makePool creates the StatefulCluster of the plan, if it has one, and the permissions for it.
-func (t *trial) makePool(ctx context.Context) error {
+// preparePool creates the nodes of the StatefulCluster of the plan, if it has one, and the permissions for it.
+func (t *trial) preparePool(ctx context.Context) error {
 	p := t.plan.pool
 	if p == nil {
 		return nil
@@ -173,10 +175,16 @@ func (t *trial) makePool(ctx context.Context) error {
 			return fmt.Errorf("make nodes: %w", err)
 		}
 	}
-	if err := retry(ctx, "give operators their rights about StatefulClusters", func(ctx context.Context) error {
+	return retry(ctx, "give operators their rights about StatefulClusters", func(ctx context.Context) error {
 		return t.env.cluster.ApplyIn(ctx, t.namespace, manifests+"statefulcluster/namespaced/role.yaml")
-	}); err != nil {
-		return err
+	})
+}
+
+// makePool creates the StatefulCluster of the plan, if it has one. It comes last, because its pods are missed from then on.
+func (t *trial) makePool(ctx context.Context) error {
+	p := t.plan.pool
+	if p == nil {
+		return nil
 	}
 	return retry(ctx, "make StatefulCluster", func(ctx context.Context) error {
 		_, err := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace).Create(ctx, p.object(), metav1.CreateOptions{})

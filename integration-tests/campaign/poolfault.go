@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,8 +80,8 @@ func podOfPoolDeleted(random *rand.Rand, _ *pool) fault {
 const poolPodDeleted = "pod of a StatefulCluster deleted by another client"
 
 // claimDeleted deletes a claim of a pod that serves, so that its identity lacks a part.
-func claimDeleted(random *rand.Rand, p *pool) fault {
-	which, template := random.Uint64(), claimTemplates[random.IntN(len(claimTemplates))]
+func claimDeleted(random *rand.Rand, _ *pool) fault {
+	which, claim := random.Uint64(), random.Uint64()
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
 	f.description = fmt.Sprintf("after %s another client deletes a claim of a pod that serves", f.at)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
@@ -88,7 +90,8 @@ func claimDeleted(random *rand.Rand, p *pool) fault {
 			if err != nil {
 				return err
 			}
-			name := p.name + "-" + template + "-" + pod.Labels[identityLabel]
+			claims := mountedClaims(pod)
+			name := claims[claim%uint64(len(claims))]
 			err = t.client.CoreV1().PersistentVolumeClaims(t.namespace).Delete(ctx, name, metav1.DeleteOptions{})
 			return t.countUnless(err, "claim deleted by another client")
 		})
@@ -110,46 +113,108 @@ func claimQuota(random *rand.Rand, _ *pool) fault {
 }
 
 // quota forbids further objects of a resource for a while, and deletes a pod of the StatefulCluster meanwhile, which needs some.
-// It counts if it refuses a request of an operator.
 func quota(random *rand.Rand, of corev1.ResourceName, spec corev1.ResourceQuotaSpec) fault {
-	long, which := between(random, 2*time.Second, 10*time.Second), random.Uint64()
-	f := fault{replica: -1, at: between(random, 0, 5*time.Second), once: "quota for " + string(of)}
-	f.description = fmt.Sprintf("after %s a quota forbids further %s of the StatefulCluster for %s, and another client deletes one of its pods", f.at, of, long)
-	spec.Hard = corev1.ResourceList{of: resource.MustParse("0")}
-	object := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-" + string(of)}, Spec: spec}
-	f.run = func(ctx context.Context, t *trial, _ *replica) error {
-		quotas := t.client.CoreV1().ResourceQuotas(t.namespace)
-		err := retry(ctx, "make a quota", func(ctx context.Context) error {
-			_, err := quotas.Create(ctx, object, metav1.CreateOptions{})
-			return ignoreExisting(err)
-		})
-		if err != nil {
-			return err
-		}
-		from := time.Now()
-		if err := t.deletePod(ctx, ofPool, which, poolPodDeleted); err != nil {
-			t.remark(ctx, "no pod was deleted under a quota: %v", err)
-		}
-		wait(ctx, long)
-		err = retry(ctx, "remove a quota", func(ctx context.Context) error {
-			return ignoreMissing(quotas.Delete(ctx, object.Name, metav1.DeleteOptions{}))
-		})
-		if t.wasRefused(string(of), from) {
-			t.count("quota refused " + string(of))
-		}
-		return err
+	q := quotaFault{of: of, spec: spec, deletesPod: true}
+	q.long, q.which = between(random, 2*time.Second, 10*time.Second), random.Uint64()
+	q.at = between(random, 0, 5*time.Second)
+	return q.fault()
+}
+
+// quotaForClaimTemplates is a quota for claims that begins before a step adds claim templates. It allows no further claim, so that
+// the dry run of the new templates is refused, or a few. The templates may change again before it ends.
+func quotaForClaimTemplates(random *rand.Rand, added time.Duration) fault {
+	return quotaFault{
+		of: corev1.ResourcePersistentVolumeClaims, at: max(0, added-between(random, 0, time.Second)), long: between(random, 4*time.Second, 12*time.Second),
+		spare: random.IntN(4), deletesPod: random.IntN(3) == 0, which: random.Uint64(),
+	}.fault()
+}
+
+// quotaFault is a quota for objects of a resource. It counts if it refuses a request of an operator.
+type quotaFault struct {
+	of         corev1.ResourceName
+	spec       corev1.ResourceQuotaSpec // without the number
+	at, long   time.Duration
+	spare      int // number of claims that it allows beside those that exist; 0: no object at all
+	deletesPod bool
+	which      uint64 // pod is deleted
+}
+
+func (q quotaFault) fault() fault {
+	f := fault{replica: -1, at: q.at, once: "quota for " + string(q.of)}
+	f.description = fmt.Sprintf("after %s a quota forbids further %s of the StatefulCluster for %s", q.at, q.of, q.long)
+	if q.spare > 0 {
+		f.description += fmt.Sprintf(" once %d more exist", q.spare)
 	}
+	if q.deletesPod {
+		f.description += ", and another client deletes one of its pods"
+	}
+	f.run = func(ctx context.Context, t *trial, _ *replica) error { return q.run(ctx, t) }
 	return f
 }
 
-// wasRefused reports whether the API server has refused an operator to create an object of a resource since a time.
-func (t *trial) wasRefused(resource string, from time.Time) bool {
+func (q quotaFault) run(ctx context.Context, t *trial) error {
+	quotas, name := t.client.CoreV1().ResourceQuotas(t.namespace), "no-"+string(q.of)
+	err := retry(ctx, "make a quota", func(ctx context.Context) error {
+		most, err := q.most(ctx, t)
+		if err != nil {
+			return err
+		}
+		object := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: q.spec}
+		object.Spec.Hard = corev1.ResourceList{q.of: most}
+		_, err = quotas.Create(ctx, object, metav1.CreateOptions{})
+		return ignoreExisting(err)
+	})
+	if err != nil {
+		return err
+	}
+	from := time.Now()
+	under, lifted := context.WithTimeout(ctx, q.long)
+	defer lifted()
+	if q.deletesPod {
+		if err := t.deletePod(under, ofPool, q.which, poolPodDeleted); err != nil { // none may serve while the quota lasts
+			t.remark(ctx, "no pod was deleted under a quota: %v", err)
+		}
+	}
+	<-under.Done()
+	err = retry(ctx, "remove a quota", func(ctx context.Context) error {
+		return ignoreMissing(quotas.Delete(ctx, name, metav1.DeleteOptions{}))
+	})
+	switch {
+	case t.wasRefused(string(q.of), from, isOfAddedTemplate):
+		t.count("quota refused claims of an added template")
+	case t.wasRefused(string(q.of), from, isAnyRequest):
+		t.count("quota refused " + string(q.of))
+	}
+	return err
+}
+
+// most returns how many objects the quota allows.
+func (q quotaFault) most(ctx context.Context, t *trial) (resource.Quantity, error) {
+	if q.spare == 0 {
+		return resource.MustParse("0"), nil
+	}
+	claims, err := t.client.CoreV1().PersistentVolumeClaims(t.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return resource.Quantity{}, err
+	}
+	return *resource.NewQuantity(int64(len(claims.Items)+q.spare), resource.DecimalSI), nil
+}
+
+func isAnyRequest(judge.Request) bool { return true }
+
+// isOfAddedTemplate reports whether a request is for a claim of a template that a step added, and not a dry run.
+func isOfAddedTemplate(r judge.Request) bool {
+	return !r.DryRun && slices.ContainsFunc(addedClaimTemplates, func(name string) bool { return strings.HasPrefix(r.Name, poolName+"-"+name+"-") })
+}
+
+// wasRefused reports whether the API server has refused such a request of an operator to create an object of a resource since a time.
+func (t *trial) wasRefused(resource string, from time.Time, is func(judge.Request) bool) bool {
 	requests, err := t.env.requests(t.namespace, t.user())
 	if err != nil {
 		return false // the plan cannot be judged either
 	}
 	for _, r := range requests {
-		if r.User == t.user() && r.Verb == "create" && r.Resource == resource && r.Code == http.StatusForbidden && r.At.After(from) {
+		if r.User == t.user() && r.Verb == "create" && r.Resource == resource && r.Code == http.StatusForbidden && r.At.After(from) && is(r) {
 			return true
 		}
 	}

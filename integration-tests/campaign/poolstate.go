@@ -58,7 +58,7 @@ func (t *trial) checkPool(ctx context.Context, end bool) error {
 		return fmt.Errorf("StatefulCluster %s has %d pods, %d wanted", p.name, len(pods), replicas)
 	}
 	for _, pod := range pods {
-		if err := errors.Join(content.check(pod), t.state.checkClaims(pod)); err != nil {
+		if err := errors.Join(content.check(pod), t.state.checkClaims(pod, content.claims)); err != nil {
 			return err
 		}
 	}
@@ -83,14 +83,27 @@ func (c podContent) check(pod *corev1.Pod) error {
 	return nil
 }
 
-// checkClaims returns an error unless all claims of the identity of a pod exist and none is marked.
-func (s *clusterState) checkClaims(pod *corev1.Pod) error {
+// checkClaims returns an error unless a pod mounts the claims of these templates and no others, all of them exist, and no claim of its
+// identity is marked. Those that the pod does not mount any more stay.
+func (s *clusterState) checkClaims(pod *corev1.Pod, templates []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, template := range claimTemplates {
-		name := poolName + "-" + template + "-" + pod.Labels[identityLabel]
-		if c := s.claims[name]; c == nil || c.DeletionTimestamp != nil || c.Annotations[retiredAt] != "" {
-			return fmt.Errorf("claim %s of pod %s does not exist, or is marked", name, pod.Name)
+	var wanted []string
+	for _, template := range templates {
+		wanted = append(wanted, claimName(template, pod))
+	}
+	slices.Sort(wanted)
+	if mounted := slices.Sorted(slices.Values(mountedClaims(pod))); !slices.Equal(mounted, wanted) {
+		return fmt.Errorf("pod %s mounts the claims %v, %v wanted", pod.Name, mounted, wanted)
+	}
+	for _, name := range wanted {
+		if s.claims[name] == nil {
+			return fmt.Errorf("claim %s of pod %s does not exist", name, pod.Name)
+		}
+	}
+	for name, c := range s.claims {
+		if c.Labels[identityLabel] == pod.Labels[identityLabel] && (c.DeletionTimestamp != nil || c.Annotations[retiredAt] != "" || c.Labels[poolUIDLabel] != s.poolUID) {
+			return fmt.Errorf("claim %s of the identity of pod %s is deleted, marked, or of an earlier StatefulCluster", name, pod.Name)
 		}
 	}
 	return nil

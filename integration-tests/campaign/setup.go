@@ -19,7 +19,7 @@ func (t *trial) setUp(ctx, working context.Context) error {
 	if t.service, err = newService(); err != nil {
 		return err
 	}
-	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makePool, t.makeReplicas} {
+	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.preparePool, t.makeReplicas, t.makePool} {
 		if err := make(ctx); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -112,6 +113,32 @@ func TestZoneOfReadsMaxUnavailable(t *testing.T) {
 		set.Annotations = map[string]string{"rollout-max-unavailable": text}
 		if got := ZoneOf(set).MaxUnavailable; got != want {
 			t.Errorf("%q of 10 pods is %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestPoolOfReadsSurges(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		policy string
+		surge  any
+		want   bool
+	}{
+		"none":                    {"Recreate", nil, false},
+		"zero":                    {"Recreate", int64(0), false},
+		"a number":                {"Recreate", int64(1), true},
+		"a percentage":            {"Recreate", "25%", true},
+		"a policy that keeps all": {"InPlaceIfPossible", int64(1), false},
+	} {
+		update := map[string]any{"podUpdatePolicy": tc.policy}
+		if tc.surge != nil {
+			update["maxSurge"] = tc.surge
+		}
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"kind": "StatefulCluster", "spec": map[string]any{"updateStrategy": map[string]any{"rollingUpdate": update}},
+		}}
+		if got := PoolOf(o, false).Surges; got != tc.want {
+			t.Errorf("%s: got %t, want %t", name, got, tc.want)
 		}
 	}
 }

@@ -218,11 +218,11 @@ var plantedPoolPlaces = map[string]plantedCase{
 	},
 	"0: two pods of three are deleted for two": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).holdPool(scaledDown, "db-a", "db-b").delete("db-a").delete("db-b"),
-		want:    []string{"0 db-b was deleted because fewer pods are asked for, and 1 of 2 stay"},
+		want:    []string{"0 db-b was deleted as one of too many, and 1 of 2 stay"},
 	},
 	"0: a pod is deleted for fewer while another one is terminating": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).deleteByOther("db-b").after(2*time.Second).holdPool(scaledDown, "db-a").delete("db-a"),
-		want:    []string{"0 db-a was deleted because fewer pods are asked for, and 1 of 2 stay"},
+		want:    []string{"0 db-a was deleted as one of too many, and 1 of 2 stay"},
 	},
 	"a pod is deleted for fewer just as another client deletes one": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).deleteByOther("db-b").holdPool(scaledDown, "db-a").delete("db-a"),
@@ -237,11 +237,32 @@ var plantedPoolPlaces = map[string]plantedCase{
 	},
 	"0: a pod is deleted for fewer long after more were asked for": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).pool(nil).after(2*time.Second).holdPool(scaledDown, "db-a").delete("db-a"),
-		want:    []string{"0 db-a was deleted because fewer pods are asked for, and 2 of 3 stay"},
+		want:    []string{"0 db-a was deleted as one of too many, and 2 of 3 stay"},
 	},
 	"a pod is deleted for fewer while an identity waits for its next pod": {
 		history: newHistory().threeOfPool(nil).claim(false, false).holdPool(handover, "db-a").delete("db-a").remove("db-a").
 			pool(ofReplicas(2)).holdPool(scaledDown, "db-b").delete("db-b"),
+	},
+	"two pods are deleted as replicas are lowered twice": {
+		history: newHistory().threeOfPool(dropsScaled).pool(dropsScaledOf(2)).pool(dropsScaledOf(1)).holdPool(scaledDown, "db-a", "db-b").delete("db-a").delete("db-b"),
+	},
+	"0: a pod of a surge is deleted for fewer, and fewer are not asked for": {
+		history: newHistory().threeOfPool(surges).podOfPool("d").holdPool(scaledDown, "db-a").delete("db-a"),
+		want:    []string{"0 db-a was deleted because fewer pods are asked for, as number 1, and replicas were lowered by 0"},
+	},
+	"0: two pods are deleted for fewer as replicas are lowered by one during a surge": {
+		history: newHistory().threeOfPool(dropsScaled).podOfPool("d").pool(dropsScaledOf(2)).holdPool(scaledDown, "db-a", "db-b").delete("db-a").delete("db-b"),
+		want:    []string{"0 db-b was deleted because fewer pods are asked for, as number 2, and replicas were lowered by 1"},
+	},
+	"a pod of a surge is deleted for fewer, and the Lease need not record how many are asked for": {
+		history: newHistory().threeOfPool(nil).podOfPool("d").holdPool(scaledDown, "db-a").delete("db-a"),
+	},
+	"a pod of a surge is one of too many": {
+		history: newHistory().threeOfPool(dropsScaled).podOfPool("d").holdPool(replicasExceeded, "db-a").delete("db-a"),
+	},
+	"0: a pod of three is one of too many for three": {
+		history: newHistory().threeOfPool(nil).holdPool(replicasExceeded, "db-a").delete("db-a"),
+		want:    []string{"0 db-a was deleted as one of too many, and 2 of 3 stay"},
 	},
 	"0: a place is empty for a minute": {
 		history: newHistory().threeOfPool(nil).deleteByOther("db-a").remove("db-a").after(time.Minute).podOfPool("d"),
@@ -287,11 +308,20 @@ var plantedPoolPlaces = map[string]plantedCase{
 var filledSoon = Rules{HoleLimit: 30 * time.Second}
 
 func dropsScaled(p *Pool)    { p.DropsScaled = true }
+func surges(p *Pool)         { p.Surges = true }
 func dropsReplaced(p *Pool)  { p.DropsReplaced = true }
 func keepsOne(p *Pool)       { p.RetiredLimit = 1 }
 func dropsAfterTTL(p *Pool)  { p.RetiredTTL = time.Hour }
 func ofEarlierPool(c *Claim) { c.PoolUID = "db@0" }
 func isKept(c *Claim)        { c.Keep = true }
+
+// dropsScaledOf is dropsScaled with a number of pods.
+func dropsScaledOf(n int) func(*Pool) {
+	return func(p *Pool) { p.Replicas, p.DropsScaled = n, true }
+}
+
+// ofAnotherTemplate makes a claim the second one of its identity.
+func ofAnotherTemplate(c *Claim) { c.Name = "db-cache-a" }
 
 // plantedPoolClaims are histories in which a claim is deleted whose identity has ended.
 var plantedPoolClaims = map[string]plantedCase{
@@ -323,6 +353,18 @@ var plantedPoolClaims = map[string]plantedCase{
 	"0: a claim is deleted that a person keeps": {
 		history: newHistory().pool(dropsScaled).retired(scaledDown, isKept).after(2 * time.Second).dropsClaim(),
 		want:    []string{"0 claim db-data-a was deleted, and db-data-a is to be kept"},
+	},
+	"0: a claim is deleted that the pod of its identity does not mount any more": {
+		history: newHistory().threeOfPool(dropsReplaced).retired(handover, ofAnotherTemplate).dropsClaim(),
+		want:    []string{"0 claim db-cache-a was deleted while pod db-a existed"},
+	},
+	"0: a claim is deleted that the pod of its identity does not mount any more, without a mark": {
+		history: newHistory().threeOfPool(dropsReplaced).retired(handover, func(c *Claim) { ofAnotherTemplate(c); c.Retired = false }).dropsClaim(),
+		want:    []string{"0 claim db-cache-a was deleted, and its identity had not ended", "0 claim db-cache-a was deleted while pod db-a existed"},
+	},
+	"0: a claim is deleted, and a person keeps another one of its identity": {
+		history: newHistory().pool(dropsScaled).retired(scaledDown, isKept).retired(scaledDown, ofAnotherTemplate).after(2 * time.Second).dropsClaim(),
+		want:    []string{"0 claim db-cache-a was deleted, and db-data-a is to be kept"},
 	},
 	"a claim is deleted just as a person wants to keep it": {
 		history: newHistory().pool(dropsScaled).retired(scaledDown, nil).retired(scaledDown, isKept).dropsClaim(),

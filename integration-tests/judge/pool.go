@@ -53,6 +53,7 @@ type member struct {
 	left     time.Time // when it began to terminate, or was deleted; zero: it is active
 	ours     bool      // an operator, or an eviction that was allowed, caused the outage
 	begun    bool      // its update in place has begun and is not complete, and the Lease records it
+	scaled   bool      // an operator deleted it because fewer pods are asked for
 	replaces string    // what ran before an image was changed, until something else runs; empty: nothing is to be replaced
 }
 

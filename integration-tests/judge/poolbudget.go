@@ -21,6 +21,10 @@ func (v *verifier) verifyDeletionOfPool(e Event, request Request) {
 	switch {
 	case cause == scaledDown:
 		v.verifySurplus(m, k)
+		m.scaled = true
+		v.verifyLowered(m)
+	case cause == replicasExceeded:
+		v.verifySurplus(m, k)
 	case slices.Contains(forUpdates, cause):
 		v.verifyMaxUnavailable(m, k, 0, "deleted")
 	}

@@ -48,8 +48,11 @@ func (v *verifier) givesUp(p *Pool, c *Claim, now time.Time) bool {
 	switch {
 	case c.PoolUID != p.UID: // made for an earlier object of the name
 		return false
+	case c.Because == replicasExceeded && !p.DropsScaled: // it needs both policies
 	case scaled && p.DropsScaled, !scaled && p.DropsReplaced:
 		return true
+	}
+	switch {
 	case p.RetiredTTL > 0 && !now.Before(c.RetiredAt.Add(p.RetiredTTL)):
 		return true
 	}

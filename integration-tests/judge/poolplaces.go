@@ -13,7 +13,7 @@ type hole struct {
 	reported       bool
 }
 
-// verifySurplus verifies that as many identities stay as are asked for when a pod is deleted because fewer are asked for.
+// verifySurplus verifies that as many identities stay as are asked for when a pod is deleted as one of too many.
 func (v *verifier) verifySurplus(m *member, k knowledge) {
 	pool := identityOf(m.Pod).pool
 	states := v.possiblePools(pool, k)
@@ -29,7 +29,30 @@ func (v *verifier) verifySurplus(m *member, k knowledge) {
 		return other.UID != m.UID && (other.active() || unknown)
 	})
 	if stay < wanted {
-		v.report(ofPools, nil, "%s was deleted because fewer pods are asked for, and %d of %d stay", m.Name, stay, wanted)
+		v.report(ofPools, nil, "%s was deleted as one of too many, and %d of %d stay", m.Name, stay, wanted)
+	}
+}
+
+// verifyLowered verifies that not more pods were deleted because fewer are asked for than spec.replicas was lowered by in the whole
+// history. It applies to a StatefulCluster that always drops the claims of pods that are scaled down, or always may have more pods
+// during updates, because its Lease has always recorded how many are asked for.
+func (v *verifier) verifyLowered(m *member) {
+	pool := identityOf(m.Pod).pool
+	states := v.pools.objects[pool]
+	if len(states) == 0 || slices.ContainsFunc(states, func(s poolVersion) bool { return !s.DropsScaled && !s.Surges }) {
+		return
+	}
+	lowered, deleted := 0, 0
+	for i, s := range states[1:] {
+		lowered += max(0, states[i].Replicas-s.Replicas)
+	}
+	for _, other := range v.sortedMembers(pool) {
+		if other.scaled {
+			deleted++
+		}
+	}
+	if deleted > lowered {
+		v.report(ofPools, nil, "%s was deleted because fewer pods are asked for, as number %d, and replicas were lowered by %d", m.Name, deleted, lowered)
 	}
 }
 

@@ -26,10 +26,11 @@ const (
 
 // These are causes of intents, and reasons why identities have ended.
 const (
-	scaledDown      = "ScaledDown"
-	handover        = "IdentityHandover"
-	unneeded        = "HandoverUnneeded"
-	grantedEviction = "EvictionGranted"
+	scaledDown       = "ScaledDown"
+	replicasExceeded = "ReplicasExceeded"
+	handover         = "IdentityHandover"
+	unneeded         = "HandoverUnneeded"
+	grantedEviction  = "EvictionGranted"
 )
 
 // Pool is the part of a StatefulCluster that the judge reads.
@@ -41,6 +42,7 @@ type Pool struct {
 	MinReady       time.Duration
 	DropsScaled    bool          // claims of identities that left by a downscale are deleted
 	DropsReplaced  bool          // claims of identities that left for another reason are deleted
+	Surges         bool          // more pods than asked for may exist while new identities get another template
 	RetiredTTL     time.Duration // claims are deleted so long after the end of their identity; 0: never
 	RetiredLimit   int           // so many ended identities keep their claims
 	Deleted        bool          // it is being deleted, or is deleted
@@ -59,6 +61,8 @@ func PoolOf(o *unstructured.Unstructured, deleted bool) *Pool {
 		RetiredTTL:   time.Duration(numberAt(o, 0, policy, "retiredTTLSeconds")) * time.Second,
 		RetiredLimit: numberAt(o, math.MaxInt, policy, "retiredLimit"),
 	}
+	surge := []string{"updateStrategy", "rollingUpdate", "maxSurge"}
+	p.Surges = textAt(o, "updateStrategy", "rollingUpdate", "podUpdatePolicy") == "Recreate" && (numberAt(o, 0, surge...) > 0 || textAt(o, surge...) != "")
 	p.MaxUnavailable = numberAt(o, 1, "updateStrategy", "rollingUpdate", "maxUnavailable")
 	if percent, is := strings.CutSuffix(textAt(o, "updateStrategy", "rollingUpdate", "maxUnavailable"), "%"); is {
 		if share, err := strconv.Atoi(percent); err == nil {
