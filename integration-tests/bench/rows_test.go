@@ -84,6 +84,19 @@ func TestFairnessRowsCompareTotalsWithFloor(t *testing.T) {
 	}
 }
 
+func TestPoolFairnessRowsCompareWithFloor(t *testing.T) {
+	of := func(floor, own time.Duration) map[string]series {
+		return map[string]series{floorName: {{total: floor}}, lockstepName: {{total: own}}}
+	}
+	alone := of(100*ms, 200*ms)
+	for own, want := range map[time.Duration]verdict{400 * ms: met, 1200 * ms: met, 1300 * ms: missed} {
+		rows := poolFairnessRows(10000, alone, of(300*ms, own))
+		if last := rows[len(rows)-1]; last.cells[floorName] != "3.00" || last.met != want {
+			t.Errorf("%s: got %+v", own, last)
+		}
+	}
+}
+
 func TestFailoverRowChecksSlowest(t *testing.T) {
 	r := failoverRow("killed", []time.Duration{12 * time.Second, 18 * time.Second, 11 * time.Second}, maxAfterKill)
 	if r.what != "killed, median, least and largest of 3" || r.cells[lockstepName] != "12.00 s, 11.00 s to 18.00 s" || r.goal != "≤ 17 s" || r.met != missed {

@@ -103,6 +103,7 @@ type poolSizes struct {
 	runs, pods, left, holes, updates, updated, resting int
 	memoryPools, memoryPods, memoryNodes               int
 	large, largeRuns                                   int
+	many, fairRuns                                     int
 }
 
 type soakSizes struct {
@@ -193,6 +194,8 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.pool.memoryNodes, "pool.memory-nodes", 500, 2000, "nodes whose memory is measured")
 	count(&s.pool.large, "pool.large", 1000, 2000, "pods of a large pool; the goals apply to 2000")
 	count(&s.pool.largeRuns, "pool.large-runs", 1, 3, "births of a large pool, in turn with one of -pool.pods")
+	count(&s.pool.many, "pool.many", 10000, 10000, "pods for which another pool asks while a small one is measured")
+	count(&s.pool.fairRuns, "pool.fair-runs", 5, 11, "births of a small pool in each state, after one that is not counted")
 	count(&s.soak.minutes, "soak.minutes", 60, 60, "minutes of repeated rollouts; only with -only soak")
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes that are not compared with the goals")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
@@ -247,6 +250,7 @@ func (s *settings) check() error {
 		"pool.holes": s.pool.holes, "pool.updates": s.pool.updates, "pool.updated": s.pool.updated, "pool.resting": s.pool.resting,
 		"pool.memory-pools": s.pool.memoryPools, "pool.memory-pods": s.pool.memoryPods, "pool.memory-nodes": s.pool.memoryNodes,
 		"pool.large": s.pool.large, "pool.large-runs": s.pool.largeRuns,
+		"pool.many": s.pool.many, "pool.fair-runs": s.pool.fairRuns,
 		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
