@@ -30,6 +30,7 @@ type record struct {
 	Disruptions int            `json:"takedowns"`      // deletions by operators and evictions of ready pods
 	OfPools     int            `json:"ofPools"`        // of these, pods of StatefulClusters
 	Violations  []string       `json:"violations,omitempty"`
+	History     []string       `json:"history,omitempty"`  // what was seen of what violations are about
 	Failures    []string       `json:"failures,omitempty"` // of operators, independent of the judge
 	Unjudged    []string       `json:"unjudged,omitempty"` // why the judge has no verdict
 	Undone      string         `json:"undone,omitempty"`   // why the plan could not be completed
@@ -69,6 +70,9 @@ func (r record) findings() string {
 	}
 	for _, u := range r.Unjudged {
 		line("unjudged", u)
+	}
+	for _, h := range r.History {
+		line("history", h)
 	}
 	if r.Undone != "" {
 		line("undone", r.Undone)

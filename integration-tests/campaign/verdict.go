@@ -44,6 +44,7 @@ func (t *trial) verify() (record, error) {
 	strict.StaleCaches, strict.Delays, strict.Strict = nil, nil, true
 	r.Grace = graceOf(slices.Concat(verdict.Disruptions, verdict.PoolDisruptions), judge.Verify(events, requests, strict).Violations)
 	r.Violations = append(r.Violations, judge.ForbiddenRequests(t.withoutStartupRefusals(requests), func(user string) bool { return user == t.user() })...)
+	r.History = historyOf(verdict.Violations, events, requests)
 	if r.broken() {
 		r.log = t.eventLog(events, requests)
 	}
@@ -162,4 +163,38 @@ func (t *trial) eventLog(events []judge.Event, requests []judge.Request) string 
 		lines = append(lines, r.log())
 	}
 	return join(lines)
+}
+
+// maxHistory is the maximum number of lines of a record's history.
+const maxHistory = 120
+
+// historyOf returns what was seen of the pods that violations begin with, and of the holds of their groups: watch events
+// and requests, in the order of their arrival. The output of a build machine has nothing else of a plan.
+func historyOf(violations []judge.Violation, events []judge.Event, requests []judge.Request) []string {
+	pods, groups := map[string]bool{}, map[string]bool{}
+	for _, v := range violations {
+		pod, _, _ := strings.Cut(v.Text, " ")
+		pods[pod], groups[v.Group] = true, true
+	}
+	type line struct {
+		at   time.Time
+		text string
+	}
+	var lines []line
+	for _, e := range events {
+		if e.Pod != nil && pods[e.Pod.Name] || e.Hold != nil && groups[e.Hold.Group] {
+			lines = append(lines, line{e.At, e.String()})
+		}
+	}
+	for _, r := range requests {
+		if pods[r.Name] && r.Writes() {
+			lines = append(lines, line{r.At, fmt.Sprintf("%s to %s %s, UID %q at version %d", r.At.Format("05.000"), r.Ended.Format("05.000"), r, r.RequiredUID, r.RequiredVersion)})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
+	var history []string
+	for _, l := range lines[max(0, len(lines)-maxHistory):] {
+		history = append(history, l.text)
+	}
+	return history
 }

@@ -38,6 +38,9 @@ type Pod struct {
 	ReadySince  time.Time
 	Terminating bool
 	Deleted     bool
+
+	// TerminatedAt is when the API server began to terminate the pod, by its clock and in whole seconds; zero: unknown.
+	TerminatedAt time.Time
 }
 
 // Serving reports whether a pod exists, is ready and is not terminating.
@@ -126,7 +129,7 @@ func (e Event) String() string {
 	when := e.At.Format("05.000") + " " + strconv.FormatUint(e.Version, 10)
 	switch {
 	case e.Pod != nil:
-		return fmt.Sprintf("%s pod %s %s ready=%t terminating=%t deleted=%t", when, e.Pod.Name, e.Pod.Revision, e.Pod.Ready, e.Pod.Terminating, e.Pod.Deleted)
+		return fmt.Sprintf("%s pod %s %s %s ready=%t terminating=%t deleted=%t", when, e.Pod.Name, e.Pod.UID, e.Pod.Revision, e.Pod.Ready, e.Pod.Terminating, e.Pod.Deleted)
 	case e.Zone != nil:
 		return fmt.Sprintf("%s zone %s replicas=%d revision=%s paused=%t deleted=%t", when, e.Zone.Name, e.Zone.Replicas, e.Zone.Revision, e.Zone.Paused, e.Zone.Deleted)
 	case e.NamespaceState != nil:

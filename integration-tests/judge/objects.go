@@ -37,6 +37,7 @@ func PodOf(p *corev1.Pod) *Pod {
 		Terminating: p.DeletionTimestamp != nil, Update: p.Annotations[updateAnnotation],
 	}
 	state.Ready, state.ReadySince = readiness(p)
+	state.TerminatedAt = terminatedAt(p)
 	for i := range p.Spec.Containers {
 		state.Images += p.Spec.Containers[i].Image + " "
 	}
@@ -61,6 +62,15 @@ func readiness(p *corev1.Pod) (bool, time.Time) {
 		}
 	}
 	return false, time.Time{}
+}
+
+// terminatedAt returns the second in which the API server began to terminate a pod. It stores when the grace period ends,
+// also if a later deletion makes that period shorter.
+func terminatedAt(p *corev1.Pod) time.Time {
+	if p.DeletionTimestamp == nil || p.DeletionGracePeriodSeconds == nil {
+		return time.Time{}
+	}
+	return p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
 }
 
 // ZoneOf converts a StatefulSet.

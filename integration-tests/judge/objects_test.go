@@ -28,7 +28,7 @@ func TestPodOf(t *testing.T) {
 	since := metav1.Unix(7, 0)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "n", Name: "zone-a-0", UID: "u", ResourceVersion: "17", DeletionTimestamp: &since,
+			Namespace: "n", Name: "zone-a-0", UID: "u", ResourceVersion: "17", DeletionTimestamp: &since, DeletionGracePeriodSeconds: new(int64(2)),
 			Labels: map[string]string{"controller-revision-hash": "r"},
 			OwnerReferences: []metav1.OwnerReference{
 				{Kind: "StatefulSet", UID: "no controller"}, {Kind: "StatefulSet", UID: "owner", Controller: new(true)},
@@ -40,7 +40,7 @@ func TestPodOf(t *testing.T) {
 		}},
 	}
 	e := observed(t, pod, watch.Modified)
-	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Labels: pod.Labels, Revision: "r", Ready: true, ReadySince: since.Time, Terminating: true}
+	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Labels: pod.Labels, Revision: "r", Ready: true, ReadySince: since.Time, Terminating: true, TerminatedAt: since.Add(-2 * time.Second)}
 	if !reflect.DeepEqual(*e.Pod, want) || e.Version != 17 || e.Namespace != "n" {
 		t.Errorf("got %+v of %+v, want %+v", e, *e.Pod, want)
 	}

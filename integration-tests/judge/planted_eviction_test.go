@@ -259,6 +259,15 @@ var plantedEvictions = map[string]plantedCase{
 			terminate("zone-1-0"),
 		rules: evictionWebhook,
 	},
+	"an eviction of a pod that terminates already did not delete it, although no watch had shown that": {
+		history: evictedAfterKill(time.Second),
+		rules:   evictionWebhook,
+	},
+	"1: an eviction in the second in which the pod began to terminate deleted it if the other deletion has no answer": {
+		history: evictedAfterKill(0),
+		rules:   evictionWebhook,
+		want:    []string{`1 zone-1-0 was evicted without a Lease of its group`},
+	},
 	"1: an eviction whose API server was killed at an unknown time deleted the pod if its outcome is unknown": {
 		history: newHistory().holdForEviction("zone-1", "zone-1-0").requestEviction("zone-1-0", unanswered).
 			after(4*time.Second).deleteByOther("zone-1-0").
@@ -444,4 +453,17 @@ var plantedEvictions = map[string]plantedCase{
 		rules:   partitionBudget(1),
 		want:    []string{"1 zone-2-0 of zone zone-2 was evicted while pods of zone zone-1 were terminating"},
 	},
+}
+
+// evictedAfterKill returns a history in which a client deletes a pod, and the API server is killed before it answers. That
+// long after the deletion an eviction of the pod arrives, and a watch shows only later that the pod terminates.
+func evictedAfterKill(later time.Duration) *history {
+	h := newHistory()
+	h.requestDelete("zone-1-0", func(r *Request) {
+		r.User, r.RequiredUID, r.RequiredVersion = "somebody", "", 0
+		serverKilledAfter(100 * time.Millisecond)(r)
+	})
+	began := last(h.requests).At
+	h.after(later).requestEviction("zone-1-0", nil).after(4 * time.Second)
+	return h.pod("zone-1-0", func(p *Pod) { p.Terminating, p.TerminatedAt = true, began })
 }

@@ -559,6 +559,7 @@ func TestVerdictListsUnexplainedTerminations(t *testing.T) {
 		"a refused request":                  {newHistory().requestEviction("zone-1-0", func(r *Request) { r.Code = 429 }).terminate("zone-1-0"), 1},
 		"a request of an operator":           {newHistory().holdForRollout("zone-1", "zone-1-0").delete("zone-1-0"), 0},
 		"a request of another user":          {newHistory().deleteByOther("zone-1-0").remove("zone-1-0"), 0},
+		"a request before a kill, seen late": {evictedAfterKill(time.Second), 0},
 		"a request of a kubelet":             {newHistory().requestDelete("zone-1-0", func(r *Request) { r.ZeroGrace = true }).remove("zone-1-0"), 0},
 
 		"a request of a kubelet by name, in progress":    {newHistory().requestDelete("zone-1-0", kubeletDeletionUntil(time.Minute)).replace("zone-1-0", true).remove("zone-1-0"), 0},

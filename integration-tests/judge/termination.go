@@ -80,7 +80,7 @@ func compareByEnd(a, b Request) int {
 // name, and not while it was terminating already.
 func (v *verifier) mayConcern(r Request, e Event) bool {
 	switch {
-	case r.At.After(e.At), r.RequiredVersion >= e.Version:
+	case r.At.After(e.At), r.RequiredVersion >= e.Version, arrivedLater(r, e.Pod):
 		return false
 	case r.deletesPod() && r.UID != "":
 		return r.UID == e.Pod.UID || reachedSuccessor(r, e)
@@ -88,6 +88,12 @@ func (v *verifier) mayConcern(r Request, e Event) bool {
 		return r.RequiredUID == e.Pod.UID
 	}
 	return r.unfinished() || r.Ended.Sub(v.firstSeen[e.Pod.UID]) >= -observerDelay
+}
+
+// arrivedLater reports whether a request arrived after the second in which the pod began to terminate. The watch event of
+// that comes later, after a restart of the API server by seconds. Meanwhile the API server accepts evictions of the pod.
+func arrivedLater(r Request, p *Pod) bool {
+	return !p.TerminatedAt.IsZero() && !r.At.Before(p.TerminatedAt.Add(time.Second))
 }
 
 // reachedSuccessor reports whether a deletion without a UID and with a grace period of zero was still
@@ -101,5 +107,9 @@ func reachedSuccessor(r Request, e Event) bool {
 // terminated. An API server continues with a request after a timeout, and after the client
 // disconnects.
 func (v *verifier) wasInFlight(r Request, e Event) bool {
-	return r.unfinished() || r.Code == 499 || r.Code == 504 || e.At.Sub(r.Ended) <= observerDelay
+	began := e.At
+	if at := e.Pod.TerminatedAt; !at.IsZero() && at.Before(began) {
+		began = at
+	}
+	return r.unfinished() || r.Code == 499 || r.Code == 504 || began.Sub(r.Ended) <= observerDelay
 }
