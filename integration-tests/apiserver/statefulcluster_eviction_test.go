@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // evictionsOfPool returns a scene with a StatefulCluster whose evictions the shared operator judges and binds.
@@ -134,4 +136,26 @@ func (p pool) holder() string {
 		return ""
 	}
 	return *lease.Spec.HolderIdentity
+}
+
+// A pod is evicted whose identity is kept, and while it terminates the replicas are lowered by one. The identity has no place any
+// more. It ends, and its claims stay: its pod had left for another reason.
+func TestStatefulClusterKeepsClaimsOfAnEvictedIdentityWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	e, p := evictionsOfPool(t, 3, map[string]any{
+		"template":                             podTemplate(map[string]any{localcluster.GoneAfter: "4s"}),
+		"identityPolicy":                       map[string]any{"onEviction": "KeepIdentity"},
+		"persistentVolumeClaimRetentionPolicy": map[string]any{"whenScaled": "Delete"},
+	})
+	before := p.settles(3)
+	id := strings.TrimPrefix(before[0].Name, "db-")
+	e.eventually("the pod is evicted", func(present) error { return e.evict(before[0].Name) })
+	p.updates(`{"spec": {"replicas": 2}}`)
+	p.hasStayed(before[1:], p.settles(2))
+	p.stays("the claims of the evicted pod exist", aWhile, func(present) error {
+		if living, retired := p.claims(id); len(p.uidsOfClaims(id)) != 2 {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
 }

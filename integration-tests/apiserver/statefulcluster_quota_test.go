@@ -189,3 +189,26 @@ func TestStatefulClusterKeepsTheLastCopyThatWaitsForAClaimUnderAnotherObject(t *
 		t.Errorf("the identities were %v and are %v: %v", names, after, err)
 	}
 }
+
+// A quota refuses some of the pods that are asked for. Lowering the replicas below those that exist ends pods as a downscale, whose
+// claims the policy deletes.
+func TestStatefulClusterIsScaledDownAfterAQuotaRefusedPods(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenScaled": "Delete"}})
+	p.settles(2)
+	p.quota(corev1.ResourcePods, "3")
+	p.updates(`{"spec": {"replicas": 5}}`)
+	p.isRefused("pods", "exceeded quota: most-pods")
+	p.eventually("three pods exist", func(present) error { return p.hasPods(3) })
+	p.updates(`{"spec": {"replicas": 1}}`)
+	kept := strings.TrimPrefix(p.settles(1)[0].Name, "db-")
+	want := map[string]bool{"db-data-" + kept: true, "db-logs-" + kept: true}
+	p.eventually("only the claims of the pod that stays exist", func(present) error {
+		for name := range p.uidsOfClaims("") {
+			if !want[name] {
+				return fmt.Errorf("claim %s exists", name)
+			}
+		}
+		return nil
+	})
+}

@@ -728,7 +728,7 @@ func onNodes(t *testing.T, more map[string]any) (p pool, nodes []string) {
 	t.Helper()
 	const replicas = 3
 	s := managed(t)
-	nodes := s.ownNodes(replicas)
+	nodes = s.ownNodes(replicas)
 	s.schedulesOn(nodes...)
 	return s.createPool(replicas, more), nodes
 }
