@@ -41,14 +41,14 @@ func (v *verifier) verifyEviction(e Event, request Request, group string) bool {
 	return true
 }
 
-// allowedAt returns the earliest time at which the eviction can have been allowed: when the intent was
-// written, if that was after the request arrived, or else when the pod terminated.
+// allowedAt returns the earliest time at which the eviction can have been decided: when the write of the
+// intent arrived, if that was after the request arrived, or else when the pod terminated.
 func (v *verifier) allowedAt(e Event, request Request) time.Time {
-	recorded := v.writes[v.intentVersions[e.Pod.UID]].Ended
-	if v.Strict || recorded.IsZero() || recorded.Before(request.At) || e.At.Before(recorded) {
+	recorded := v.writes[v.intentVersions[e.Pod.UID]]
+	if v.Strict || recorded.Ended.IsZero() || recorded.Ended.Before(request.At) || e.At.Before(recorded.Ended) {
 		return e.At
 	}
-	return recorded
+	return recorded.At
 }
 
 // verifyPartition verifies that fewer pods of the partition are down in other zones than the budget

@@ -268,6 +268,15 @@ var plantedEvictions = map[string]plantedCase{
 		rules:   evictionWebhook,
 		want:    []string{`1 zone-1-0 was evicted without a Lease of its group`},
 	},
+	"an eviction under a budget alone is decided before its intent is written, although the zone is in the group again": {
+		history: evictedOutsideOfGroup(),
+		rules:   staleRules(Window{From: historyStart.Add(12 * time.Second), To: historyStart.Add(40 * time.Second)}),
+	},
+	"1: an eviction under a budget alone, although the zone is in the group again and no cache is late": {
+		history: evictedOutsideOfGroup(),
+		rules:   staleRules(),
+		want:    []string{"1 zone-1-0 of zone zone-1 was evicted while zone-2-0", `1 zone-1-0 was evicted while "rollout/zone-2" had the Lease`},
+	},
 	"1: an eviction whose API server was killed at an unknown time deleted the pod if its outcome is unknown": {
 		history: newHistory().holdForEviction("zone-1", "zone-1-0").requestEviction("zone-1-0", unanswered).
 			after(4*time.Second).deleteByOther("zone-1-0").
@@ -467,3 +476,20 @@ func evictedAfterKill(later time.Duration) *history {
 	h.after(later).requestEviction("zone-1-0", nil).after(4 * time.Second)
 	return h.pod("zone-1-0", func(p *Pod) { p.Terminating, p.TerminatedAt = true, began })
 }
+
+// evictedOutsideOfGroup returns a history in which a zone is in no group for some seconds. A pod of it is evicted then, which only
+// the Lease of a budget records. The zone comes back before that, and another zone is rolled.
+func evictedOutsideOfGroup() *history {
+	h := newHistory().after(10 * time.Second).setGroup("").after(4 * time.Second)
+	h.requestEviction("zone-1-0", func(r *Request) { r.Ended = r.At.Add(5 * time.Second) })
+	h.after(800 * time.Millisecond).setGroup("g").after(1200 * time.Millisecond)
+	write := func(name string) *history {
+		took := h.now.Add(300 * time.Millisecond)
+		return h.request(Request{Verb: "update", Resource: "leases", Name: name, Code: 200, Version: uint64(len(h.events) + 1), Ended: took})
+	}
+	write("lockstep-budget-g").holdOf("", "eviction/zone-1", h.intentOf("zone-1-0"))
+	return write("lockstep-group-g").holdForRollout("zone-2", "zone-2-0").delete("zone-2-0").terminate("zone-1-0")
+}
+
+// staleRules returns the rules of a cluster with the webhook of evictions, whose caches were late.
+func staleRules(windows ...Window) Rules { return Rules{EvictionWebhook: true, StaleCaches: windows} }
