@@ -17,7 +17,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// isLocal gives the claim named data of a pod a volume that can only be used on one node.
+// isLocal gives the claim named data of a pod a volume that can only be used on one node. The volume names its claim, so that the
+// controller of Kubernetes binds no claim of another scene to it.
 func (p pool) isLocal(pod, node string) {
 	p.t.Helper()
 	claim, name := "db-data-"+strings.TrimPrefix(pod, "db-"), p.scene.name+"-"+pod
@@ -25,6 +26,7 @@ func (p pool) isLocal(pod, node string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: p.scene.name, Name: claim},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
