@@ -131,8 +131,7 @@ func (p *poolState) givesUp(s spent, kept int) bool {
 	policy := &p.Object.Claim
 	isKept := func(c Claim) bool {
 		keepsScaled := isSurplus(c.Because) || c.Because == reason.HandoverUnneeded
-		handedOver := c.Because == reason.IdentityLost && c.From != "" // its hand-over was not recorded any more
-		return handedOver || keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
+		return lostInHandover(c) || keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
 	}
 	isNeeded := func(c Claim) bool { return isHealth(c.Because) } // it says when the next identity may be given up
 	switch {
@@ -142,9 +141,15 @@ func (p *poolState) givesUp(s spent, kept int) bool {
 		return true
 	case policy.DeleteAfter > 0 && !p.Now.Before(s.ended.Add(policy.DeleteAfter)):
 		return true
+	case slices.ContainsFunc(s.claims, lostInHandover):
+		return false
 	}
 	return policy.Limit != nil && kept >= *policy.Limit
 }
+
+// lostInHandover reports whether the identity of a claim has ended because its hand-over was not recorded any more. The claim
+// was to stay, so only its age ends it.
+func lostInHandover(c Claim) bool { return c.Because == reason.IdentityLost && c.From != "" }
 
 // ownership makes the claims belong to the object exactly if Kubernetes is to delete them with it. It never is to delete those
 // of an identity of which a person keeps one.

@@ -60,8 +60,13 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claims of a hand-over whose record is lost deleted",
-		Edits: []Edit{{poolClaims, "return handedOver || keepsScaled", "return handedOver && keepsScaled"}},
+		Edits: []Edit{{poolClaims, "return lostInHandover(c) || keepsScaled", "return lostInHandover(c) && keepsScaled"}},
 		Test:  poolScenarios + "claims-of-a-hand-over-whose-record-is-lost-are-not-deleted", Rule: "delete 1 claims of a",
+	},
+	{
+		Name:  "claims of a hand-over whose record is lost deleted by their number",
+		Edits: []Edit{{poolClaims, "\tcase slices.ContainsFunc(s.claims, lostInHandover):\n\t\treturn false\n", ""}},
+		Test:  poolScenarios + "claims-of-a-hand-over-whose-record-is-lost-stay-although-few-keep-claims", Rule: "delete 1 claims of b",
 	},
 	{
 		Name:  "claim that shrinks",

@@ -45,7 +45,7 @@ func (v *view) mustStay(id pool.ID) string {
 	case recorded:
 		return "it is recorded"
 	}
-	ended, kept := time.Time{}, false
+	ended, kept, handedOver := time.Time{}, false, false
 	for _, c := range v.claimsOf(id) {
 		switch {
 		case !c.Retired || c.Ended.IsZero():
@@ -55,13 +55,16 @@ func (v *view) mustStay(id pool.ID) string {
 		case c.Ended.After(ended):
 			ended = c.Ended
 		}
+		handedOver = handedOver || c.From != "" && c.Because == reason.IdentityLost
 		kept = kept || c.Because != reason.ScaledDown && !v.Object.Claim.DeleteWhenReplaced
 		kept = kept || (isSurplus(c.Because) || c.Because == reason.HandoverUnneeded) && !v.Object.Claim.DeleteWhenScaled
 	}
 	policy := v.Object.Claim
 	switch {
-	case !kept:
+	case !kept && !handedOver:
 	case policy.DeleteAfter > 0 && v.Now.Sub(ended) >= policy.DeleteAfter:
+	case handedOver:
+		return "its hand-over was not recorded any more"
 	case policy.Limit != nil && v.endedSince(ended, id) >= *policy.Limit:
 	default:
 		return "the policy keeps them"

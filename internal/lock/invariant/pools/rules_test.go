@@ -159,6 +159,11 @@ func spentA() *change {
 	return c.plans(pool.DeleteClaims{Pool: "web", ID: "a", Claims: c.Claims[:1]})
 }
 
+// lostInHandover is spentA of an identity that was being handed over when its record was lost.
+func lostInHandover() *change {
+	return spentA().spent(reason.IdentityLost).edit(func(c *change) { c.Claims[0].From = "former" })
+}
+
 // adopts plans to adopt a pod that belongs to nothing.
 func adopts() *change {
 	c := three().without("c")
@@ -337,6 +342,9 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"claims that are old enough":                        {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
 		"claims that are not old enough":                    {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
 		"claims beyond the limit":                           {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
+		"claims beyond the limit that were handed over":     {"ClaimKept", lostInHandover().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
+		"claims that were handed over":                      {"ClaimKept", lostInHandover().edit(func(c *change) { c.Object.Claim.DeleteWhenReplaced = true })},
+		"claims that were handed over and are old enough":   {"", lostInHandover().edit(func(c *change) { c.Object.Claim.DeleteAfter = time.Hour })},
 		"claims within the limit":                           {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(1)} })},
 	} {
 		covered[tc.rule] = true
