@@ -256,3 +256,107 @@ func TestStatefulClusterHandsClaimsOverWhileItsTemplateAsksForNone(t *testing.T)
 		t.Errorf("the identities were %v and are %v: %v", names, after, err)
 	}
 }
+
+func TestStatefulClusterReplacesAPodThatLostItsClaim(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before, _ := identities(p.settles(2))
+	id := strings.TrimPrefix(before[0], "db-")
+	claims := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name)
+	removed := []byte(`{"metadata": {"labels": {"lockstep.dev/statefulcluster": null}}}`)
+	if _, err := claims.Patch(t.Context(), "db-logs-"+strings.TrimPrefix(before[1], "db-"), types.MergePatchType, removed, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err) // a claim that only lost its label is not lost
+	}
+	if err := claims.Delete(t.Context(), "db-data-"+id, deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("a new identity takes the place of the pod", func(present) error {
+		if names, _ := identities(p.settles(2)); slices.Contains(names, before[0]) || !slices.Contains(names, before[1]) {
+			return fmt.Errorf("the pods are %v, were %v", names, before)
+		}
+		return nil
+	})
+	p.stays("the claim is not created again", aWhile, func(present) error {
+		if n := p.creationsOf("db-data-" + id); n != 1 {
+			return fmt.Errorf("it was created %d times", n)
+		}
+		return nil
+	})
+}
+
+// creationsOf returns how often operators have created a claim.
+func (p pool) creationsOf(claim string) (n int) {
+	p.t.Helper()
+	for _, r := range p.requests() {
+		if r.Verb == "create" && r.Resource == "persistentvolumeclaims" && r.User == p.own.User && r.Name == claim {
+			n++
+		}
+	}
+	return n
+}
+
+func TestStatefulClusterDeletesTheClaimsThatItsPolicyGivesUp(t *testing.T) {
+	t.Parallel()
+	for sentence, start := range map[string]func(*testing.T, map[string]any) pool{
+		"by the operator of the namespace": func(t *testing.T, more map[string]any) pool {
+			t.Helper()
+			s := unmanaged(t)
+			s.withRoleForPools()
+			return s.createPool(3, more)
+		},
+		"by the operator of the cluster": func(t *testing.T, more map[string]any) pool { t.Helper(); p, _ := onNodes(t, more); return p },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			givesUpClaims(t, start(t, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenScaled": "Delete", "whenDeleted": "Delete"}}))
+		})
+	}
+}
+
+func givesUpClaims(t *testing.T, p pool) {
+	t.Helper()
+	before := p.settles(3)
+	lost := strings.TrimPrefix(before[0].Name, "db-")
+	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), before[0].Name, deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the claims of the lost pod are marked", func(present) error {
+		if living, retired := p.claims(lost); len(living) > 0 || len(retired) != 2 {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+	p.settles(3)
+	p.updates(`{"spec": {"replicas": 1}}`)
+	kept := strings.TrimPrefix(p.settles(1)[0].Name, "db-")
+	claims := func() (names []string) {
+		list, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(t.Context(), listOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if list.Items[i].DeletionTimestamp == nil {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	}
+	want := []string{"db-data-" + kept, "db-data-" + lost, "db-logs-" + kept, "db-logs-" + lost}
+	slices.Sort(want)
+	p.eventually("only the claims of the lost pod and of the one that stays exist", func(present) error {
+		if got := claims(); !slices.Equal(got, want) {
+			return fmt.Errorf("the claims are %v, want %v", got, want)
+		}
+		return nil
+	})
+	p.updates(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}}`)
+	p.eventually("the claims do not belong to the object any more", func(present) error {
+		for _, name := range want {
+			claim, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).Get(t.Context(), name, getOptions)
+			if err != nil || len(claim.OwnerReferences) > 0 {
+				return errors.Join(fmt.Errorf("%s has %d owners", name, len(claim.OwnerReferences)), err)
+			}
+		}
+		return nil
+	})
+}
