@@ -286,6 +286,14 @@ var plantedEvictions = map[string]plantedCase{
 		rules: evictionWebhook,
 		want:  []string{`1 zone-1-0 was evicted while "" had the Lease of its group`},
 	},
+	"an eviction with an unknown outcome did not delete a pod that was gone at once, as kubelets delete": {
+		history: newHistory().holdForEviction("zone-1", "zone-1-0").requestEviction("zone-1-0", unanswered).
+			after(4*time.Second).deleteByOther("zone-1-0").
+			replace("zone-1-0", true).hold("").after(4*time.Second).
+			requestDelete("zone-1-0", func(r *Request) { r.User, r.ZeroGrace, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
+			remove("zone-1-0"),
+		rules: evictionWebhook,
+	},
 	"1: an eviction that ended as this pod came deleted the pod if its outcome is unknown": {
 		history: newHistory().holdForEviction("zone-1", "zone-1-0").requestEviction("zone-1-0", func(r *Request) { r.RequiredUID = "" }).terminate("zone-1-0").
 			replace("zone-1-0", true).hold("").after(time.Minute).terminate("zone-1-0"),

@@ -41,7 +41,8 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 // causingRequest returns the request that terminated a pod. A successful deletion with a matching UID
 // and resourceVersion is certain. Next come successful requests, then requests with an unknown
 // outcome, then deletions by kubelets, then requests that succeeded more than maxEventDelay ago and
-// probably concerned an earlier pod of this name. Within a rank, the request that ended first is the
+// probably concerned an earlier pod of this name. A pod that was gone without terminating first was
+// deleted by a kubelet, if one deleted it by name. Within a rank, the request that ended first is the
 // cause: an eviction may wait in admission until another client has deleted the pod.
 func (v *verifier) causingRequest(e Event) (Request, bool) {
 	ranks := [4][]Request{}
@@ -59,6 +60,9 @@ func (v *verifier) causingRequest(e Event) (Request, bool) {
 		case v.wasInFlight(r, e):
 			ranks[1] = append(ranks[1], r)
 		}
+	}
+	if e.Pod.Deleted && !e.Pod.Terminating {
+		ranks[1], ranks[2] = ranks[2], ranks[1]
 	}
 	for _, candidates := range ranks {
 		if len(candidates) > 0 {
