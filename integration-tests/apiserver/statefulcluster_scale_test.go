@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -42,6 +43,29 @@ func (p pool) measure(memory string) {
 			labels[name] = value
 		}
 		p.measures(labels, memory, pod.Name)
+	}
+}
+
+// A person names pods. They leave if the replicas are lowered, and otherwise new identities take their places within the budget.
+func TestStatefulClusterEndsThePodsThatAPersonNames(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 5, nil)
+	before := p.settles(5)
+	p.updates(fmt.Sprintf(`{"spec": {"replicas": 3, "scaleStrategy": {"podsToDelete": [%q, %q]}}}`, before[1].Name, before[3].Name))
+	stayed := []corev1.Pod{before[0], before[2], before[4]}
+	p.hasStayed(stayed, p.settles(3))
+	ready, _ := p.counts(3)
+	p.updates(fmt.Sprintf(`{"spec": {"scaleStrategy": {"podsToDelete": [%q, %q]}}}`, stayed[0].Name, stayed[2].Name))
+	p.eventually("new identities have two of three places", func(present) error {
+		names, _ := identities(p.pods())
+		if len(names) != 3 || !slices.Contains(names, stayed[1].Name) || slices.Contains(names, stayed[0].Name) || slices.Contains(names, stayed[2].Name) {
+			return fmt.Errorf("the pods are %v", names)
+		}
+		return nil
+	})
+	p.settles(3)
+	if least := ready(); least < 2 {
+		t.Errorf("%d pods were Ready at a time, one may be unavailable", least)
 	}
 }
 
