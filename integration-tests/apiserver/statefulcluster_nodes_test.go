@@ -173,3 +173,46 @@ func TestStatefulClusterGivesUpTheIdentityOfALostNodeOnlyIfTheOthersAreAvailable
 		return nil
 	})
 }
+
+// The replacement of a pod on a silent node has no node yet when another node falls silent.
+func TestStatefulClusterKeepsThePodOfASecondWave(t *testing.T) {
+	t.Parallel()
+	p, nodes := onNodes(t, map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(3)}})
+	p.settles(3)
+	first, second := p.on(nodes[0]), p.on(nodes[1])
+	p.cordons(nodes[1], true)
+	p.cordons(nodes[2], true)
+	p.falls(nodes[0])
+	p.eventually("a new identity takes the place of the pod", func(present) error {
+		if names, _ := identities(p.pods()); slices.Contains(names, first) || len(names) != 3 {
+			return fmt.Errorf("the pods are %v", names)
+		}
+		return nil
+	})
+	names, _ := identities(p.pods())
+	p.falls(nodes[1])
+	p.keepsInDoubt(names)
+	p.cordons(nodes[2], false)
+	p.eventually("a new identity takes the place of the second pod", func(present) error {
+		if now, _ := identities(p.pods()); slices.Contains(now, second) || len(now) != 3 {
+			return fmt.Errorf("the pods are %v", now)
+		}
+		return nil
+	})
+	p.settlesExceptHold(3)
+}
+
+// The node of the only pod falls silent, and reports again.
+func TestStatefulClusterKeepsItsOnlyPodOnASilentNode(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	nodes := s.ownNodes(2)
+	s.schedulesOn(nodes...)
+	p := s.createPool(1, map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(3)}})
+	before := p.settles(1)
+	names, _ := identities(before)
+	p.falls(before[0].Spec.NodeName)
+	p.keepsInDoubt(names)
+	p.rises(before[0].Spec.NodeName)
+	p.hasStayed(before, p.settles(1))
+}
