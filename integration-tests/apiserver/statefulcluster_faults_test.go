@@ -100,3 +100,59 @@ func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *te
 		t.Skipf("SKIPPED, NOT PROVED: the machine is so slow that the process was asleep for longer than its requests last, so it has created only %d pods", created)
 	}
 }
+
+// A process is asleep between the record of the pods that leave and their deletion. Another one deletes them, and then more pods are
+// asked for. Once the first one wakes up, no pod leaves.
+func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidADownscale(t *testing.T) {
+	t.Parallel()
+	const before, between = 4, 2
+	s := unmanaged(t)
+	s.allowsPools()
+	proxy, kubeconfig := s.proxied()
+	sleeper := s.startOperatorWith(kubeconfig, "-statefulcluster.enabled", withoutElection)
+	other := s.startOperator("-statefulcluster.enabled", withoutElection)
+	p := s.createPool(before, nil)
+	p.settles(before)
+	s.signal(other, syscall.SIGSTOP) // until it is its turn
+	births := p.deletions()          // of pods that both have created
+	var asleep atomic.Bool
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if r.Kind == faultproxy.Write && r.Resource == "leases" && r.Name == "lockstep-statefulcluster-db" && !asleep.Swap(true) {
+			return faultproxy.StoppedAt(func() { _ = sleeper.Signal(syscall.SIGSTOP) })
+		}
+		return faultproxy.Fault{}
+	})
+	p.scales(between)
+	p.eventually("the pods that leave are recorded, and the process is asleep", func(present) error {
+		if holder := p.holder(); !asleep.Load() || holder == "" {
+			return fmt.Errorf("the holder is %q", holder)
+		}
+		return nil
+	})
+	if pods := p.pods(); len(pods) != before {
+		t.Fatalf("%d pods are left, and the process has not been asleep in time", len(pods))
+	}
+	s.signal(other, syscall.SIGCONT)
+	p.settles(between)
+	p.scales(before)
+	serving := p.settles(before)
+	s.signal(sleeper, syscall.SIGCONT)
+	p.stays("all pods stay", aWhile, func(present) error {
+		p.hasStayed(serving, p.pods())
+		return nil
+	})
+	if deleted := p.deletions() - births; deleted != before-between {
+		t.Errorf("%d pods were deleted, want %d", deleted, before-between)
+	}
+}
+
+// deletions returns how many pods operators have deleted.
+func (p pool) deletions() (n int) {
+	p.t.Helper()
+	for _, r := range p.requests() {
+		if r.Verb == "delete" && r.Resource == "pods" && r.User == p.own.User && r.Code < http.StatusMultipleChoices {
+			n++
+		}
+	}
+	return n
+}

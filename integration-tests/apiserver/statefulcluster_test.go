@@ -326,13 +326,7 @@ func TestStatefulClusterIsScaledDownByExactlyAsManyPods(t *testing.T) {
 		}
 		return nil
 	})
-	deletes := 0
-	for _, r := range p.requests() {
-		if r.Verb == "delete" && r.Resource == "pods" && r.User == p.own.User {
-			deletes++
-		}
-	}
-	if deletes != 3 {
+	if deletes := p.deletions(); deletes != 3 {
 		t.Errorf("%d pods were deleted, want 3", deletes)
 	}
 }
