@@ -29,18 +29,7 @@ func TestKubectlPausesResumesAndRestartsAStatefulCluster(t *testing.T) {
 		t.Errorf("the image was not updated in place: %v became %v", uids, after)
 	}
 	user.ends(0, "restart", "stc/db")
-	p.eventually("both pods were restarted", func(present) error {
-		for _, pod := range p.hasImage(2, "db:2") {
-			if slices.Contains(uids, string(pod.UID)) {
-				return fmt.Errorf("pod %s was not", pod.Name)
-			}
-		}
-		return nil
-	})
-	after, _ := identities(p.pods())
-	if !slices.Equal(names, after) {
-		t.Errorf("the pods were %v and are %v", names, after)
-	}
+	p.handsOver(names, uids, "db:2")
 	if out := user.ends(0, "plan", "stc/db"); !strings.Contains(out, "nothing: the goal is reached") {
 		t.Errorf("plan shows\n%s", out)
 	}

@@ -137,18 +137,7 @@ func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {
 	p := unmanaged(t).withPool(2)
 	names, uids := identities(p.settles(2))
 	p.updates(withContainer("db:1", `, "env": [{"name": "MODE", "value": "fast"}]`))
-	p.eventually("both pods were replaced", func(present) error {
-		for _, pod := range p.hasImage(2, "db:1") {
-			if slices.Contains(uids, string(pod.UID)) {
-				return fmt.Errorf("pod %s was not", pod.Name)
-			}
-		}
-		return nil
-	})
-	after, _ := identities(p.pods())
-	if !slices.Equal(names, after) {
-		t.Errorf("the pods were %v and are %v", names, after)
-	}
+	after := p.handsOver(names, uids, "db:1")
 	for _, name := range after {
 		id := strings.TrimPrefix(name, "db-")
 		if living, retired := p.claims(id); len(living) != 2 || len(retired) > 0 {
@@ -174,6 +163,23 @@ func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {
 	if now, _ := identities(p.pods()); !slices.Contains(now, after[0]) || !slices.Contains(now, after[1]) {
 		t.Errorf("the pods were %v and are %v", after, now)
 	}
+}
+
+// handsOver waits until identities have other pods with an image, and returns their names, which stay.
+func (p pool) handsOver(names, uids []string, image string) (after []string) {
+	p.t.Helper()
+	p.eventually("all pods were replaced", func(present) error {
+		for _, pod := range p.hasImage(len(names), image) {
+			if slices.Contains(uids, string(pod.UID)) {
+				return fmt.Errorf("pod %s was not", pod.Name)
+			}
+		}
+		return nil
+	})
+	if after, _ = identities(p.pods()); !slices.Equal(names, after) {
+		p.t.Errorf("the pods were %v and are %v", names, after)
+	}
+	return after
 }
 
 func TestStatefulClusterDisruptsNoMorePodsThanItsBudgetForABadImage(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 )
 
 const auditLines = `{"verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200},"requestObject":{"preconditions":{"uid":"u","resourceVersion":"17"}},"responseObject":{"metadata":{"uid":"u"}},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z"}
-{"verb":"patch","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200}}
-{"verb":"delete","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-1"},"responseStatus":{"code":409},"requestObject":{"preconditions":{"uid":"w"}}}
+{"verb":"patch","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200}}
+{"verb":"delete","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-1"},"responseStatus":{"code":409},"requestObject":{"preconditions":{"uid":"w"}}}
 {"verb":"patch","user":{"username":"op"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"m","name":"a"},"responseStatus":{"code":200}}
 `
 
@@ -108,7 +108,7 @@ func TestAuditLogSkipsLinesTruncatedByKilledAPIServer(t *testing.T) {
 	t.Parallel()
 	const head = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse",`
 	const complete = head + `"auditID":"%s","stage":"%s","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"}}` + "\n"
-	truncated := head + `"auditID":"1","stage":"ResponseComplete","verb":"delete","user":{"username":"somebody"},"requestObject":{"a`
+	truncated := head + `"auditID":"1","stage":"ResponseComplete","verb":"delete","user":{"username":"another-client"},"requestObject":{"a`
 	lines := fmt.Sprintf(complete, "1", "RequestReceived", "a-0") + truncated + head + truncated + fmt.Sprintf(complete, "2", "RequestReceived", "a-1")
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
@@ -120,11 +120,11 @@ func TestAuditLogSkipsLinesTruncatedByKilledAPIServer(t *testing.T) {
 	}
 }
 
-const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":5}},"annotations":{"patch.webhook.admission.k8s.io/round_0_index_0":"{\"patch\":[{\"op\":\"test\",\"path\":\"/x\",\"value\":[1]},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions\",\"value\":{\"uid\":\"u\"}},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions/resourceVersion\",\"value\":\"17\"}]}"},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z","stageTimestamp":"2026-01-02T15:04:06Z"}
-{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction?dryRun=All","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"preconditions":{"uid":"w"}}}}
-{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"dryRun":["All"]}}}
-{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":429},"requestObject":{}}
-{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"binding"},"responseStatus":{"code":201}}
+const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":5}},"annotations":{"patch.webhook.admission.k8s.io/round_0_index_0":"{\"patch\":[{\"op\":\"test\",\"path\":\"/x\",\"value\":[1]},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions\",\"value\":{\"uid\":\"u\"}},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions/resourceVersion\",\"value\":\"17\"}]}"},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z","stageTimestamp":"2026-01-02T15:04:06Z"}
+{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction?dryRun=All","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"preconditions":{"uid":"w"}}}}
+{"verb":"create","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"dryRun":["All"]}}}
+{"verb":"create","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":429},"requestObject":{}}
+{"verb":"create","user":{"username":"another-client"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"binding"},"responseStatus":{"code":201}}
 `
 
 func TestAuditLogAppliesWebhookPatchesToEvictions(t *testing.T) {

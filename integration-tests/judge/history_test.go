@@ -221,13 +221,13 @@ func (h *history) delete(pod string) *history { return h.requestDelete(pod, nil)
 
 // deleteByOther deletes a pod as another user, without preconditions.
 func (h *history) deleteByOther(pod string) *history {
-	return h.requestDelete(pod, func(r *Request) { r.User, r.RequiredUID, r.RequiredVersion = "somebody", "", 0 }).terminate(pod)
+	return h.requestDelete(pod, func(r *Request) { r.User, r.RequiredUID, r.RequiredVersion = "another-client", "", 0 }).terminate(pod)
 }
 
 // requestEviction adds an eviction by another user to the audit log.
 func (h *history) requestEviction(pod string, change func(*Request)) *history {
 	r := Request{
-		Verb: "create", Resource: "pods/eviction", Name: pod, Code: 201, User: "somebody",
+		Verb: "create", Resource: "pods/eviction", Name: pod, Code: 201, User: "another-client",
 		RequiredUID: h.pods[pod].UID, Ended: h.now.Add(time.Second),
 	}
 	if change != nil {

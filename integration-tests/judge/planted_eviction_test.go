@@ -226,7 +226,7 @@ var plantedEvictions = map[string]plantedCase{
 	},
 	"1: an eviction that ended before another user's deletion deleted the pod": {
 		history: newHistory().requestEviction("zone-1-0", nil).requestDelete("zone-1-0", func(r *Request) {
-			r.User, r.RequiredUID, r.RequiredVersion, r.Ended = "somebody", "", 0, r.Ended.Add(3*time.Second)
+			r.User, r.RequiredUID, r.RequiredVersion, r.Ended = "another-client", "", 0, r.Ended.Add(3*time.Second)
 		}).terminate("zone-1-0"),
 		rules: evictionWebhook,
 		want:  []string{"1 zone-1-0 was evicted without a Lease of its group"},
@@ -477,7 +477,7 @@ var plantedEvictions = map[string]plantedCase{
 func evictedAfterKill(later time.Duration) *history {
 	h := newHistory()
 	h.requestDelete("zone-1-0", func(r *Request) {
-		r.User, r.RequiredUID, r.RequiredVersion = "somebody", "", 0
+		r.User, r.RequiredUID, r.RequiredVersion = "another-client", "", 0
 		serverKilledAfter(100 * time.Millisecond)(r)
 	})
 	began := last(h.requests).At

@@ -334,7 +334,7 @@ var plantedDisruptions = map[string]plantedCase{
 		want:    []string{"5 other-0 was deleted, which belongs to no zone"},
 	},
 	"5: a pod is deleted with the name of a zone and another owner": {
-		history: newHistory().pod("zone-1-0", func(p *Pod) { p.Owner = "somebody" }).after(3*time.Second).roll("zone-1", "zone-1-0"),
+		history: newHistory().pod("zone-1-0", func(p *Pod) { p.Owner = "another-client" }).after(3*time.Second).roll("zone-1", "zone-1-0"),
 		want:    []string{"5 zone-1-0 was deleted, which belongs to no zone"},
 	},
 	"5: a pod of a StatefulSet outside groups is deleted": {
@@ -450,7 +450,7 @@ var plantedWrites = map[string]plantedCase{
 		history: newHistory().label("").after(3 * time.Second).request(Request{Verb: "list", Resource: "pods", Code: 200}),
 	},
 	"a namespace without the label is written to by another user": {
-		history: newHistory().label("").after(3 * time.Second).request(Request{User: "somebody", Verb: "patch", Resource: "pods", Code: 200}),
+		history: newHistory().label("").after(3 * time.Second).request(Request{User: "another-client", Verb: "patch", Resource: "pods", Code: 200}),
 	},
 	"a write to a deleted namespace is refused": {
 		history: newHistory().add(Event{NamespaceState: &NamespaceState{Deleted: true}}).after(3 * time.Second).
