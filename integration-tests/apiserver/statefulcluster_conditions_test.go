@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,6 +32,34 @@ func (p pool) hasConditions(what string, except map[string]string) {
 		}
 		return nil
 	})
+}
+
+func TestStatefulClusterShowsRemarksInItsStatus(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, nil)
+	p.settles(2)
+	remarks := func(want ...string) {
+		t.Helper()
+		p.eventually(fmt.Sprintf("SpecValid says %q", want), func(present) error {
+			o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+			if err != nil {
+				return err
+			}
+			valid := conditionNamed(o, "SpecValid")
+			for _, text := range want {
+				if message, _ := valid["message"].(string); valid["status"] != "True" || !strings.Contains(message, text) {
+					return fmt.Errorf("%v", valid)
+				}
+			}
+			return nil
+		})
+	}
+	p.updates(`{"metadata": {"labels": {"rollout-group": "db"}, "annotations": {"lockstep.dev/paused-until": "tomorrow"}}, "spec": {"updateStrategy": {"rollingUpdate": {"inPlace": {"gracePeriodSeconds": 1}}}}}`)
+	remarks("label rollout-group has no effect", "lockstep.dev/paused-until has no effect without spec.paused", "2 of 2 pods")
+	p.updates(`{"spec": {"paused": true}}`)
+	remarks("the pause does not end by itself", "label rollout-group has no effect")
+	p.updates(`{"metadata": {"labels": {"rollout-group": null}, "annotations": {"lockstep.dev/paused-until": null}}, "spec": {"paused": null, "updateStrategy": null}}`)
+	remarks("the API server accepts the pod template")
 }
 
 func TestStatefulClusterShowsItsStateAsConditions(t *testing.T) {

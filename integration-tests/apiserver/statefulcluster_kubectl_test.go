@@ -39,6 +39,37 @@ func TestKubectlPausesResumesAndRestartsAStatefulCluster(t *testing.T) {
 	}
 }
 
+// The pause ends although no object changes then.
+func TestKubectlPausesAStatefulClusterForAWhile(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before := p.settles(2)
+	user := p.person()
+	user.ends(0, "pause", "stc/db", "--for", "12s", "--reason", "disk")
+	p.updates(withContainer("db:2", ""))
+	p.eventually("status says until when updates are paused, and why", func(present) error {
+		_, out, errs := user.types("status", "stc/db")
+		if !strings.Contains(out, "db is paused until ") || !strings.Contains(out, ": disk") || !strings.Contains(out, "UpdatesPaused until ") {
+			return errors.New(out + errs)
+		}
+		return nil
+	})
+	for _, pod := range p.pods() {
+		if pod.Spec.Containers[0].Image != before[0].Spec.Containers[0].Image {
+			t.Errorf("%s was updated during the pause", pod.Name)
+		}
+	}
+	p.hasImage(2, "db:2")
+	p.eventually("status says that the pause is over", func(present) error {
+		if _, out, errs := user.types("status", "stc/db"); !strings.Contains(out, "PauseExpired") {
+			return errors.New(out + errs)
+		}
+		return nil
+	})
+	user.ends(0, "resume", "stc/db")
+	p.hasConditions("nothing is to be corrected", nil)
+}
+
 func TestKubectlHoldsAStatefulCluster(t *testing.T) {
 	t.Parallel()
 	p := unmanaged(t).withPool(2)

@@ -44,6 +44,21 @@ func TestStatefulClusterCreatesAllPodsBeforeOneIsReady(t *testing.T) {
 	}
 }
 
+func TestStatefulClusterCreatesNoMorePodsThanMayBeUnavailable(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 6, map[string]any{
+		"scaleStrategy": map[string]any{"maxUnavailable": int64(2)}, "template": podTemplate(map[string]any{localcluster.ReadyAfter: "500ms"}),
+	})
+	p.settles(6)
+	most := 0
+	for _, count := range p.counted() {
+		most = max(most, count.exist-count.ready)
+	}
+	if most != 2 {
+		t.Fatalf("up to %d pods were not Ready at a time, want 2", most)
+	}
+}
+
 // count is how many pods of a StatefulCluster exist, and how many of them are Ready.
 type count struct{ exist, ready int }
 

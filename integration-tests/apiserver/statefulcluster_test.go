@@ -211,14 +211,19 @@ func (p pool) progresses(is, why string) error {
 
 // conditionOf returns the status of a condition of an object.
 func conditionOf(o *unstructured.Unstructured, kind string) string {
+	status, _ := conditionNamed(o, kind)["status"].(string)
+	return status
+}
+
+// conditionNamed returns a condition of an object, or nil.
+func conditionNamed(o *unstructured.Unstructured, kind string) map[string]any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
 		if c, is := item.(map[string]any); is && c["type"] == kind {
-			status, _ := c["status"].(string)
-			return status
+			return c
 		}
 	}
-	return ""
+	return nil
 }
 
 func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {

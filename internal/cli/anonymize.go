@@ -188,10 +188,10 @@ func (m anonymizer) zoneOf(z group.Zone, budgets []group.DisruptionBudget) group
 		Name: m.zone(z.Name), UID: m.some(z.UID), Version: z.Version, Generation: z.Generation, Replicas: z.Replicas, Start: z.Start,
 		UpdateRevision: m.some(z.UpdateRevision), CurrentRevision: m.some(z.CurrentRevision),
 		Observed: z.Observed, Counting: z.Counting, Deleting: z.Deleting, OnDelete: z.OnDelete,
-		Paused: z.Paused, PausedUntil: group.Moment{Time: z.PausedUntil.Time, Invalid: wrong(z.PausedUntil.Invalid)},
+		Paused: z.Paused, PausedUntil: anonymousMoment(z.PausedUntil),
 		MaxUnavailable: plan.Budget{Pods: z.MaxUnavailable.Pods, Percent: z.MaxUnavailable.Percent, Invalid: wrong(z.MaxUnavailable.Invalid)},
 		MinReady:       z.MinReady, MinBetween: group.Span{Duration: z.MinBetween.Duration, Invalid: wrong(z.MinBetween.Invalid)},
-		Downscaled: group.Moment{Time: z.Downscaled.Time, Invalid: wrong(z.Downscaled.Invalid)},
+		Downscaled: anonymousMoment(z.Downscaled),
 		Prepares:   z.Prepares, Call: m.call(z.Call), Leader: m.zone(z.Leader), AfterLeader: z.AfterLeader,
 		Forced: group.Force{Given: z.Forced.Given, Replicas: z.Forced.Replicas, Invalid: wrong(z.Forced.Invalid)},
 		Barred: z.Barred, Mirror: m.mirror(z.Mirror),
@@ -285,6 +285,10 @@ func (m anonymizer) partition(name string) string {
 		return name
 	}
 	return m.some(name)
+}
+
+func anonymousMoment(m plan.Moment) plan.Moment {
+	return plan.Moment{Time: m.Time, Invalid: wrong(m.Invalid)}
 }
 
 // wrong replaces the text of an invalid value.

@@ -106,7 +106,8 @@ func (m poolAnonymizer) podName(name string) string {
 func (m poolAnonymizer) object(o *pool.Object) pool.Object {
 	anonymized := pool.Object{
 		UID: m.some(o.UID), Version: o.Version, Generation: o.Generation, Deleting: o.Deleting, Unreadable: wrong(o.Unreadable), InvalidTemplate: wrong(o.InvalidTemplate),
-		Replicas: o.Replicas, MinReady: o.MinReady, Hash: m.some(o.Hash), RevisionHistory: o.RevisionHistory, Paused: o.Paused, Ordered: o.Ordered, AwaitEnds: o.AwaitEnds,
+		Replicas: o.Replicas, MinReady: o.MinReady, Hash: m.some(o.Hash), RevisionHistory: o.RevisionHistory, Paused: o.Paused, PausedUntil: anonymousMoment(o.PausedUntil),
+		ScaleMaxUnavailable: o.ScaleMaxUnavailable, Ordered: o.Ordered, AwaitEnds: o.AwaitEnds, WithoutEffect: wrong(o.WithoutEffect),
 		Strategy: o.Strategy, Keep: o.Keep, HandoverTimeout: o.HandoverTimeout, Deadline: o.Deadline, Liveness: o.Liveness, Claim: o.Claim,
 		Templates: namesOfTemplates(o.Templates, m.some), Service: m.some(o.Service), Adopt: o.Adopt, Current: m.some(o.Current),
 	}

@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
-
-	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
 
 func (a *app) pause() *cobra.Command {
@@ -21,14 +19,14 @@ func (a *app) pause() *cobra.Command {
 grafana.com/rollout-paused=true. Scaling and evictions continue. With --for, the pause
 ends by itself.
 
-A zone that is paused already is not changed, unless the reason is the same or --overwrite
-is given. If a zone is not changed, the exit code is 2.
+A zone or StatefulCluster that is paused already is not changed, unless the reason is the same or --overwrite
+is given. If one is not changed, the exit code is 2.
 
-For a StatefulCluster, spec.paused is set. Such a pause has no end and no reason. Missing
-pods are created, scaling and evictions continue.`,
+For a StatefulCluster, spec.paused is set. Missing pods are created, scaling and evictions
+continue.`,
 		Example: `  kubectl lockstep pause ingester --for 2h --reason "INC-123"
   kubectl lockstep pause zone/ingester-zone-b
-  kubectl lockstep pause stc/db`,
+  kubectl lockstep pause stc/db --for 30m --reason "disk is full"`,
 		Args:              one("pause GROUP, pause ZONE, or pause statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
@@ -36,16 +34,12 @@ pods are created, scaling and evictions continue.`,
 		if c.Flags().Changed("for") && lasts <= 0 {
 			return fmt.Errorf("--for %s is not positive; accepted: a duration like 30m or 2h", lasts)
 		}
-		name, pool := isPool(args[0])
-		if flag := changedFlag(c, "for", "reason", "overwrite"); pool && flag != "" {
-			return fmt.Errorf("--%s has no effect on a StatefulCluster, whose pause is spec.paused; accepted: pause statefulcluster/NAME", flag)
-		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		if pool {
-			return a.changePool(c.Context(), cluster, name, pausePool)
+		if name, pool := isPool(args[0]); pool {
+			return a.pausePool(c.Context(), cluster, name, why, lasts, overwrite)
 		}
 		zones, group, err := cluster.zones(c.Context(), args[0])
 		if err != nil {
@@ -55,12 +49,9 @@ pods are created, scaling and evictions continue.`,
 		if err != nil {
 			return err
 		}
-		wanted := pausing{reason: why}
+		wanted := pausingFor(why, lasts, now)
 		if why == "" && group != "" {
 			wanted.reason = defaultReason(group)
-		}
-		if lasts > 0 {
-			wanted.until = now.Add(lasts)
 		}
 		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
 			return wanted.pauseChange(z, now, why != "", overwrite), nil
@@ -72,27 +63,21 @@ pods are created, scaling and evictions continue.`,
 	return command
 }
 
-// changedFlag returns the first of these flags that the user has set, or "".
-func changedFlag(c *cobra.Command, flags ...string) string {
-	for _, flag := range flags {
-		if c.Flags().Changed(flag) {
-			return flag
-		}
-	}
-	return ""
-}
-
 // pauseChange returns the change for a zone that is to be paused. An existing pause is kept unless both
 // have the same reason, or overwrite is set.
 func (p pausing) pauseChange(z *appsv1.StatefulSet, now time.Time, reasoned, overwrite bool) change {
-	before, paused := pausingOf(z, now)
-	same := before == p || (reasoned && before.reason == p.reason)
-	if paused && !same && !overwrite {
-		return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --overwrite", before)}
+	if before, paused := pausingOf(z, now); paused && !overwrite && !p.replaces(before, reasoned) {
+		return before.stays()
 	}
-	message := "paused"
-	if !p.until.IsZero() {
-		message += " until " + screen.Clock(p.until)
-	}
-	return change{patch: p.patch(), message: message}
+	return change{patch: p.patch(), message: p.span()}
+}
+
+// replaces reports whether the pause may take the place of another one: both are the same, or have the same given reason.
+func (p pausing) replaces(before pausing, reasoned bool) bool {
+	return before == p || reasoned && before.reason == p.reason
+}
+
+// stays is the change of an object whose pause is not replaced.
+func (p pausing) stays() change {
+	return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --overwrite", p)}
 }

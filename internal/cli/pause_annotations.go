@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// pausing is the content of a zone's pause annotations.
+// pausing is the content of the pause annotations of a zone or of a StatefulCluster.
 type pausing struct {
 	reason string
 	until  time.Time // zero: without end
@@ -18,8 +18,14 @@ type pausing struct {
 // pausingOf returns the pause of a zone. The second result is false if the zone is not paused, or
 // the pause is over.
 func pausingOf(zone *appsv1.StatefulSet, now time.Time) (pausing, bool) {
-	p := pausing{zone.Annotations[contract.PausedReasonAnnotation], contract.PausedUntil(zone.Annotations).Time}
-	return p, contract.Paused(zone.Annotations) && (p.until.IsZero() || now.Before(p.until))
+	return pausingIn(zone.Annotations, contract.Paused(zone.Annotations), now)
+}
+
+// pausingIn returns the pause of an object with these annotations. The second result is false if the object is
+// not marked as paused, or the pause is over.
+func pausingIn(annotations map[string]string, marked bool, now time.Time) (pausing, bool) {
+	until := contract.PausedUntil(annotations)
+	return pausing{annotations[contract.PausedReasonAnnotation], until.Time}, marked && until.PausesAt(now)
 }
 
 // hasPauseAnnotation reports whether a zone has any pause annotation, even of a pause that is over.
@@ -38,14 +44,30 @@ func defaultReason(group string) string { return "kubectl lockstep pause " + gro
 
 // patch returns a patch that replaces the pause of a zone.
 func (p pausing) patch() object {
-	notes := object{contract.PausedAnnotation: "true", contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil}
+	notes := p.annotations()
+	notes[contract.PausedAnnotation] = "true"
+	return object{"metadata": object{"annotations": notes}}
+}
+
+// annotations are the reason and the end of the pause, as a patch.
+func (p pausing) annotations() object {
+	notes := object{contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil}
 	if p.reason != "" {
 		notes[contract.PausedReasonAnnotation] = p.reason
 	}
 	if !p.until.IsZero() {
 		notes[contract.PausedUntilAnnotation] = contract.FormatPausedUntil(p.until)
 	}
-	return object{"metadata": object{"annotations": notes}}
+	return notes
+}
+
+// pausingFor returns a pause that begins now. It has no end if it lasts for 0.
+func pausingFor(why string, lasts time.Duration, now time.Time) pausing {
+	p := pausing{reason: why}
+	if lasts > 0 {
+		p.until = now.Add(lasts)
+	}
+	return p
 }
 
 // unpaused returns a patch that removes the pause of a zone.
@@ -57,12 +79,17 @@ func unpaused() object {
 
 // String returns a pause as text: paused until 2026-01-05T12:00:00Z: INC-123.
 func (p pausing) String() string {
-	text := "paused"
-	if !p.until.IsZero() {
-		text += " until " + screen.Clock(p.until)
-	}
+	text := p.span()
 	if p.reason != "" {
 		text += ": " + p.reason
 	}
 	return text
+}
+
+// span returns a pause as text, without its reason: paused until 2026-01-05T12:00:00Z.
+func (p pausing) span() string {
+	if p.until.IsZero() {
+		return "paused"
+	}
+	return "paused until " + screen.Clock(p.until)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// pauseView is a paused zone.
+// pauseView is a paused zone or StatefulCluster.
 type pauseView struct {
 	Zone   string     `json:"zone"`
 	Reason string     `json:"reason,omitempty"`
@@ -40,16 +40,21 @@ func addPauses(p *screen.Page, pauses []pauseView, now time.Time) {
 		p.Line()
 	}
 	for _, v := range pauses {
-		text := v.Zone + " is paused"
-		switch {
-		case v.Over:
-			text = v.Zone + " was paused until " + screen.Clock(*v.Until) + ", which is over"
-		case v.Until != nil:
-			text += " until " + screen.Clock(*v.Until) + ", for " + screen.Span(v.Until.Sub(now))
-		}
-		if v.Reason != "" {
-			text += ": " + v.Reason
-		}
-		p.Line(screen.Text(text))
+		p.Line(screen.Text(v.sentence(now)))
 	}
+}
+
+// sentence returns a pause as text: db is paused until 2026-01-05 12:00, for 2h: INC-123.
+func (v pauseView) sentence(now time.Time) string {
+	text := v.Zone + " is paused"
+	switch {
+	case v.Over:
+		text = v.Zone + " was paused until " + screen.Clock(*v.Until) + ", which is over"
+	case v.Until != nil:
+		text += " until " + screen.Clock(*v.Until) + ", for " + screen.Span(v.Until.Sub(now))
+	}
+	if v.Reason != "" {
+		text += ": " + v.Reason
+	}
+	return text
 }

@@ -77,7 +77,7 @@ func (a *app) replaceByNewIdentity(ctx context.Context, c *cluster, name string)
 	} else {
 		text += "its claims stay after its end (kubectl lockstep claims)"
 	}
-	if s.Object.Paused {
+	if s.Object.PausedAt(s.Now) {
 		text += "; it is replaced once the StatefulCluster is resumed (kubectl lockstep resume)"
 	}
 	return a.say("pod/" + name + " " + text)

@@ -36,15 +36,15 @@ code is 2.`,
 			return errors.New("--reason cannot be combined with --all; accepted: one of them")
 		}
 		name, pool := isPool(args[0])
-		if flag := changedFlag(c, "reason", "all"); pool && flag != "" {
-			return fmt.Errorf("--%s has no effect on a StatefulCluster, whose pause is spec.paused; accepted: resume statefulcluster/NAME", flag)
+		if pool && all {
+			return errors.New("--all has no effect on a StatefulCluster, which has one pause; accepted: resume statefulcluster/NAME")
 		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
 		if pool {
-			return a.changePool(c.Context(), cluster, name, resumePool)
+			return a.resumePool(c.Context(), cluster, name, why, c.Flags().Changed("reason"))
 		}
 		zones, _, err := cluster.zones(c.Context(), args[0])
 		if err != nil {
@@ -65,7 +65,7 @@ code is 2.`,
 			return resumed(z, now, ending), nil
 		})
 	}
-	command.Flags().StringVar(&why, "reason", "", "only zones that are paused for this reason, as why shows it")
+	command.Flags().StringVar(&why, "reason", "", "only what is paused for this reason, as why shows it")
 	command.Flags().BoolVar(&all, "all", false, "all paused zones of a group")
 	return command
 }
@@ -87,11 +87,16 @@ func resumed(z *appsv1.StatefulSet, now time.Time, ending []string) change {
 	p, paused := pausingOf(z, now)
 	switch {
 	case paused && !slices.Contains(ending, p.reason):
-		return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --reason %s", p, quoted(p.reason))}
+		return p.goesOn()
 	case !hasPauseAnnotation(z):
 		return change{message: "was not paused"}
 	}
 	return change{patch: unpaused(), message: "resumed"}
+}
+
+// goesOn is the change of an object whose pause does not end because another one was named.
+func (p pausing) goesOn() change {
+	return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --reason %s", p, quoted(p.reason))}
 }
 
 // quoted returns a text as one word for a shell.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/cluster/pools"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -23,7 +24,8 @@ import (
 // statefulCluster is a StatefulCluster as the API server shows it: its objects, and the status that the operator wrote.
 type statefulCluster struct {
 	pool.Snapshot
-	status v1alpha1.StatefulClusterStatus
+	status      v1alpha1.StatefulClusterStatus
+	pauseReason string // why a person paused it
 }
 
 // pool returns the key of a StatefulCluster in the namespace of the command.
@@ -78,7 +80,7 @@ func (c *cluster) readPool(ctx context.Context, observer *pools.Observer, name s
 	if err != nil {
 		return seen, err
 	}
-	seen.status = o.Status
+	seen.status, seen.pauseReason = o.Status, o.Annotations[contract.PausedReasonAnnotation]
 	if seen.Snapshot, err = observer.Live(ctx, c.pool(name)); err != nil {
 		return seen, withStatefulClusterHint(err)
 	}

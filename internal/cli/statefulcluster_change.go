@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
 
-// changePool changes a StatefulCluster as decide returns, and prints the result.
+// changePool changes a StatefulCluster as decide returns, and prints the result. It returns errWaits if it was not changed.
 func (a *app) changePool(ctx context.Context, c *cluster, name string, decide func(*v1alpha1.StatefulCluster) (change, error)) error {
 	o, err := c.statefulCluster(ctx, name)
 	if err != nil {
@@ -23,7 +24,10 @@ func (a *app) changePool(ctx context.Context, c *cluster, name string, decide fu
 	if err != nil {
 		return fmt.Errorf("change StatefulCluster %s/%s: %w", c.namespace, name, err)
 	}
-	return a.say("statefulcluster.lockstep.dev/" + name + " " + done.message)
+	if err := a.say("statefulcluster.lockstep.dev/" + name + " " + done.message); err != nil || !done.unchanged {
+		return err
+	}
+	return errWaits
 }
 
 func (c *cluster) poolTarget() target[*v1alpha1.StatefulCluster] {
@@ -36,35 +40,12 @@ func (c *cluster) poolTarget() target[*v1alpha1.StatefulCluster] {
 	}
 }
 
-// pausePool returns the change of a StatefulCluster that is to be paused.
-func pausePool(o *v1alpha1.StatefulCluster) (change, error) {
-	if o.Spec.Paused || o.Spec.UpdateStrategy.RollingUpdate.Paused {
-		return change{message: "is paused already"}, nil
-	}
-	return change{patch: object{"spec": object{"paused": true}}, message: "paused; missing pods are still created"}, nil
-}
-
-// resumePool returns the change of a StatefulCluster that is to be resumed. Both fields that pause it are removed.
-func resumePool(o *v1alpha1.StatefulCluster) (change, error) {
-	spec := object{}
-	if o.Spec.Paused {
-		spec["paused"] = nil
-	}
-	if o.Spec.UpdateStrategy.RollingUpdate.Paused {
-		spec["updateStrategy"] = object{"rollingUpdate": object{"paused": nil}}
-	}
-	if len(spec) == 0 {
-		return change{message: "was not paused"}, nil
-	}
-	return change{patch: object{"spec": spec}, message: "resumed"}, nil
-}
-
 func (a *app) restartStatefulCluster(ctx context.Context, c *cluster, name, zone string) error {
 	if zone != "" {
 		return errors.New("--zone has no effect on a StatefulCluster, which has no zones; accepted: restart statefulcluster/NAME")
 	}
 	return a.changePool(ctx, c, name, func(o *v1alpha1.StatefulCluster) (change, error) {
-		return change{patch: restartPatch(a.now()), message: restarted(&o.Spec)}, checkRestart(&o.Spec)
+		return change{patch: restartPatch(a.now()), message: restarted(o, a.now())}, checkRestart(&o.Spec)
 	})
 }
 
@@ -80,15 +61,15 @@ func checkRestart(spec *v1alpha1.StatefulClusterSpec) error {
 }
 
 // restarted describes what the restart of a StatefulCluster does.
-func restarted(spec *v1alpha1.StatefulClusterSpec) string {
-	text, rolling := "restarted", &spec.UpdateStrategy.RollingUpdate
+func restarted(o *v1alpha1.StatefulCluster, now time.Time) string {
+	text, rolling := "restarted", &o.Spec.UpdateStrategy.RollingUpdate
 	if pool.PodUpdatePolicy(rolling.PodUpdatePolicy) == pool.Recreate {
 		text += "; each pod is replaced by a new identity with new claims, because podUpdatePolicy is Recreate"
 	}
 	if p := rolling.Partition; p != nil && p.String() != "0" && p.String() != "0%" {
 		text += "; the last pods stay as they are, because partition is " + p.String()
 	}
-	if spec.Paused || rolling.Paused {
+	if _, paused := pausingOfPool(o, now); paused {
 		text += "; pods restart once it is resumed (kubectl lockstep resume)"
 	}
 	return text

@@ -67,7 +67,7 @@ func TestPauseAndResumeOfAStatefulCluster(t *testing.T) {
 		if out := s.succeeds("pause", "stc/db"); out != "statefulcluster.lockstep.dev/db paused; missing pods are still created\n" || at(s.pool(), "spec", "paused") != true {
 			s.Errorf("it says %q, and the object is %v", out, s.pool()["spec"])
 		}
-		if out := s.succeeds("pause", "stc/db"); !strings.Contains(out, "is paused already") {
+		if out := s.succeeds("pause", "stc/db"); !strings.Contains(out, "db is paused already") {
 			s.Errorf("it says %q", out)
 		}
 		s.merges(clusterPath+"db", object{"spec": object{"updateStrategy": object{"rollingUpdate": object{"paused": true, "maxUnavailable": 2}}}})
@@ -79,6 +79,71 @@ func TestPauseAndResumeOfAStatefulCluster(t *testing.T) {
 			s.Errorf("the object is %v", s.pool()["spec"])
 		}
 		if out := s.succeeds("resume", "stc/db"); !strings.Contains(out, "was not paused") {
+			s.Errorf("it says %q", out)
+		}
+	})
+}
+
+// pauseOfPool returns the pause of the StatefulCluster db: true|reason|until.
+func (s *scene) pauseOfPool() string {
+	parts := []string{""}
+	if at(s.pool(), "spec", "paused") == true {
+		parts[0] = "true"
+	}
+	for _, key := range []string{contract.PausedReasonAnnotation, contract.PausedUntilAnnotation} {
+		text, _ := at(s.pool(), "metadata", "annotations", key).(string)
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "|")
+}
+
+func TestAPauseOfAStatefulClusterHasAReasonAndAnEnd(t *testing.T) {
+	withPool(t, func(s *scene) {
+		want := func(pause string) {
+			s.Helper()
+			if got := s.pauseOfPool(); got != pause {
+				s.Errorf("the pause is %q, want %q", got, pause)
+			}
+		}
+		if out := s.succeeds("pause", "stc/db", "--for", "2h", "--reason", "INC-1"); !strings.Contains(out, "db paused until ") {
+			s.Errorf("it says %q", out)
+		}
+		want("true|INC-1|" + inTwoHours())
+		for _, command := range []string{"status", "why"} {
+			_, out, _ := s.types(command, "stc/db")
+			if !strings.Contains(out, "db is paused until ") || !strings.Contains(out, ", for 2h") || !strings.Contains(out, ": INC-1") {
+				s.Errorf("%s shows no pause:\n%s", command, out)
+			}
+		}
+		if out := s.ends(exitWaits, "pause", "stc/db"); !strings.Contains(out, "stays paused until ") || !strings.Contains(out, "--overwrite") {
+			s.Errorf("it says %q", out)
+		}
+		if out := s.ends(exitWaits, "resume", "stc/db", "--reason", "other"); !strings.Contains(out, "--reason 'INC-1'") {
+			s.Errorf("it says %q", out)
+		}
+		want("true|INC-1|" + inTwoHours())
+		s.succeeds("pause", "stc/db", "--for", "1h", "--reason", "INC-1")
+		s.succeeds("pause", "stc/db", "--reason", "INC-2", "--overwrite")
+		want("true|INC-2|")
+		s.succeeds("resume", "stc/db", "--reason", "INC-2")
+		want("||")
+		s.succeeds("pause", "stc/db", "--for", "1h")
+		time.Sleep(2 * time.Hour) // the pause is over
+		_, out, _ := s.types("status", "stc/db")
+		if !strings.Contains(out, "which is over") || !strings.Contains(out, "PauseExpired") {
+			s.Errorf("status does not say that the pause is over:\n%s", out)
+		}
+		s.succeeds("pause", "stc/db", "--for", "2h")
+		want("true||" + inTwoHours())
+		time.Sleep(3 * time.Hour)
+		s.succeeds("resume", "stc/db")
+		want("||")
+	})
+}
+
+func TestAStatefulClusterHasOnePause(t *testing.T) {
+	withPool(t, func(s *scene) {
+		if out := s.ends(exitFailed, "resume", "stc/db", "--all"); !strings.Contains(out, "has one pause") {
 			s.Errorf("it says %q", out)
 		}
 	})
@@ -177,8 +242,8 @@ func TestHoldAndReleaseOfAStatefulCluster(t *testing.T) {
 
 func TestExitCodesForStatefulClusters(t *testing.T) {
 	for line, want := range map[string]int{
-		"pause stc/db --for 1h":            exitFailed,
-		"pause stc/db --reason x":          exitFailed,
+		"pause stc/db --for 1h":            exitOK,
+		"pause stc/db --reason x":          exitOK,
 		"resume stc/db --all":              exitFailed,
 		"restart stc/db --zone a":          exitFailed,
 		"pause stc/other":                  exitFailed,
@@ -223,7 +288,10 @@ func TestCommandsWriteOnlyDocumentedFieldsOfAStatefulCluster(t *testing.T) {
 		"release stc/db --force":   nil,
 		"resume stc/db":            nil,
 		"pause stc/db":             {clusterPath + "db spec paused"},
-		"replace db-a":             {podsPath + "db-a metadata annotations " + contract.SpecifiedDeleteLabel},
+		"pause stc/db --for 1h --reason disk": {
+			clusterPath + "db metadata annotations " + contract.PausedReasonAnnotation, clusterPath + "db metadata annotations " + contract.PausedUntilAnnotation, clusterPath + "db spec paused",
+		},
+		"replace db-a": {podsPath + "db-a metadata annotations " + contract.SpecifiedDeleteLabel},
 	} {
 		t.Run(line, func(t *testing.T) {
 			withPool(t, func(s *scene) {
@@ -242,12 +310,13 @@ func TestMaliciousTextsOfAStatefulClusterAreEscaped(t *testing.T) {
 		withPool(t, func(s *scene) {
 			s.style = style
 			s.merges(clusterPath+"db", object{"status": object{"waiting": object{"reason": text, "message": text, "pod": text}}})
+			s.merges(clusterPath+"db", object{"metadata": object{"annotations": object{contract.PausedReasonAnnotation: text, contract.PausedUntilAnnotation: text}}, "spec": object{"paused": true}})
 			s.merges(podsPath+"db-a", object{"metadata": object{"labels": object{contract.RevisionLabel: text}}, "spec": object{"nodeName": text}})
 			s.merges(claimsOfAPool+"db-data-gone", object{"metadata": object{"labels": object{contract.InstanceIDLabel: text}, "annotations": object{contract.RetiredReasonAnnotation: text}}})
 			s.merges(leasePath+"lockstep-statefulcluster-db", object{"spec": object{"holderIdentity": "manual/" + text}})
 			s.in = text + "\n"
 			for _, line := range []string{
-				"status stc/db", "why stc/db", "why db-a", "why db-a -o yaml", "why db-a -o json", "plan stc/db", "claims stc/db", "claims stc/db -o yaml", "history stc/db", "release stc/db", "hold stc/db --reason x", "replace db-b",
+				"status stc/db", "why stc/db", "pause stc/db --reason other", "resume stc/db --reason other", "why db-a", "why db-a -o yaml", "why db-a -o json", "plan stc/db", "claims stc/db", "claims stc/db -o yaml", "history stc/db", "release stc/db", "hold stc/db --reason x", "replace db-b",
 			} {
 				_, out, errs := s.types(strings.Fields(line)...)
 				harmless(s, where+" "+line, out+errs)

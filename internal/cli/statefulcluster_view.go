@@ -28,6 +28,8 @@ type statefulClusterView struct {
 	TraceID    string         `json:"traceID,omitempty"`
 	Waits      *waitView      `json:"waits,omitempty"`
 	Message    string         `json:"message,omitempty"` // of the operator, about what it waits for
+	Pause      *pauseView     `json:"pause,omitempty"`
+	Remarks    []waitView     `json:"remarks,omitempty"` // what a person should correct on the object
 	Pods       []identityView `json:"pods"`
 	Ended      int            `json:"endedIdentities"`
 	SpentClaim int            `json:"claimsOfEndedIdentities"`
@@ -65,7 +67,20 @@ func viewOfStatefulCluster(s statefulCluster) statefulClusterView {
 		}
 	}
 	v.Waits, v.Message = operatorWait(s.status)
+	v.Pause = pauseOf(s)
+	for _, r := range s.Remarks() {
+		v.Remarks = append(v.Remarks, waitViewOf("", r.Because))
+	}
 	return v
+}
+
+// pauseOf returns the pause of a StatefulCluster; nil: it is not paused.
+func pauseOf(s statefulCluster) *pauseView {
+	o := &s.Object
+	if !o.Paused {
+		return nil
+	}
+	return &pauseView{Zone: s.Key.Name, Reason: s.pauseReason, Until: moment(o.PausedUntil.Time), Over: !o.PausedAt(s.Now)}
 }
 
 // operatorWait returns what a StatefulCluster waits for, as the operator wrote it, with its message; nil: nothing.
@@ -75,6 +90,9 @@ func operatorWait(status v1alpha1.StatefulClusterStatus) (*waitView, string) {
 		return nil, ""
 	}
 	because := plan.Refusal{Code: reason.Code(w.Reason), Pod: w.Pod}
+	if w.Until != nil {
+		because.Until = w.Until.Time
+	}
 	because.Detail = because.DetailIn(w.Message)
 	return new(waitViewOf("", because)), w.Message
 }
@@ -165,6 +183,12 @@ func addStatefulCluster(p *screen.Page, v statefulClusterView, now time.Time) {
 	}
 	if len(rows) > 0 {
 		p.Table(2, []string{"POD", "STATE", "UPDATED", "CLAIMS", "AGE", "NODE", "RECORDED"}, rows)
+	}
+	if v.Pause != nil {
+		p.Line(screen.Text("  " + v.Pause.sentence(now)))
+	}
+	for _, r := range v.Remarks {
+		p.Line(screen.Text("  note:"), screen.In(urgency(r), r.short()))
 	}
 	if v.Waits != nil {
 		p.Line(screen.Text("  waits for:"), screen.In(urgency(*v.Waits), v.Waits.short()))

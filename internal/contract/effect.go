@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Metadata contains the labels and annotations of a StatefulSet and of its pod template.
+// Metadata contains the labels and annotations of an object and of its pod template.
 type Metadata struct {
+	Kind           string // of the object; empty: StatefulSet
 	Annotations    map[string]string
 	Labels         map[string]string
 	PodAnnotations map[string]string
@@ -28,6 +29,21 @@ func WithoutEffect(m Metadata) string {
 		found = append(found, alone(m.Annotations, h.key, h.other)...)
 	}
 	found = append(found, halfPreparation(m)...)
+	found = append(found, misplaced(m)...)
+	found = append(found, misspelled(m)...)
+	return strings.Join(found, "; ")
+}
+
+// WithoutEffectOnPool reports labels and annotations of a StatefulCluster that have no effect, as WithoutEffect does. paused is
+// whether its spec pauses updates.
+func WithoutEffectOnPool(annotations, labels map[string]string, paused bool) string {
+	m := Metadata{Kind: onStatefulCluster, Annotations: annotations, Labels: labels}
+	found := neitherOnNorOff(asAnnotation, AdoptAnnotation, annotations[AdoptAnnotation])
+	for _, key := range []string{PausedUntilAnnotation, PausedReasonAnnotation} {
+		if !paused && !off(annotations[key]) {
+			found = append(found, fmt.Sprintf("annotation %s has no effect without spec.paused", key))
+		}
+	}
 	found = append(found, misplaced(m)...)
 	found = append(found, misspelled(m)...)
 	return strings.Join(found, "; ")

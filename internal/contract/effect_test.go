@@ -6,6 +6,35 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
+func TestAnnotationsOfAStatefulClusterWithoutEffectAreReported(t *testing.T) {
+	type texts = map[string]string
+	for sentence, tc := range map[string]struct {
+		annotations, labels texts
+		paused              bool
+		want                string
+	}{
+		"nothing is written":             {nil, texts{"app": "db"}, false, ""},
+		"a pause with end and reason":    {texts{contract.PausedUntilAnnotation: "x", contract.PausedReasonAnnotation: "y"}, nil, true, ""},
+		"a reason without a pause":       {texts{contract.PausedReasonAnnotation: "y"}, nil, false, "annotation lockstep.dev/paused-reason has no effect without spec.paused"},
+		"a request to adopt pods":        {texts{contract.AdoptAnnotation: "true"}, nil, false, ""},
+		"no clear request to adopt":      {texts{contract.AdoptAnnotation: "yes"}, nil, false, `annotation lockstep.dev/adopt is "yes": only true has an effect`},
+		"a pause of a zone":              {texts{contract.PausedAnnotation: "true"}, nil, true, "annotation grafana.com/rollout-paused has no effect: it has an effect only as annotation on StatefulSet"},
+		"a group":                        {nil, texts{contract.GroupLabel: "db"}, false, "label rollout-group has no effect: it has an effect only as label on StatefulSet"},
+		"what pods have":                 {texts{contract.DeletionCostAnnotation: "5"}, nil, false, "annotation controller.kubernetes.io/pod-deletion-cost has no effect: it has an effect only as annotation on Pod"},
+		"a restart of the object":        {texts{contract.RestartedAtAnnotation: "now"}, nil, false, "annotation kubectl.kubernetes.io/restartedAt has no effect: it has an effect only as annotation on pod template of a StatefulCluster"},
+		"a misspelled word":              {texts{"lockstep.dev/adopted": "true"}, nil, false, "annotation lockstep.dev/adopted has no effect: did you mean annotation lockstep.dev/adopt?"},
+		"words of other products":        {texts{"example.com/paused-until": "x"}, texts{"helm.sh/chart": "db"}, false, ""},
+		"labels that every object has":   {nil, texts{contract.ManagedByLabel: "Helm"}, false, ""},
+		"a switch of a zone that is off": {texts{contract.PausedAnnotation: "false"}, nil, false, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := contract.WithoutEffectOnPool(tc.annotations, tc.labels, tc.paused); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestAnnotationsWithoutEffectAreReported(t *testing.T) {
 	type texts = map[string]string
 	for sentence, tc := range map[string]struct {

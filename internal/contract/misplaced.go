@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,29 +9,37 @@ import (
 )
 
 const (
-	onStatefulSet = "StatefulSet"
-	asLabel       = "label"
-	asAnnotation  = "annotation"
+	onStatefulSet     = "StatefulSet"
+	onStatefulCluster = "StatefulCluster"
+	asLabel           = "label"
+	asAnnotation      = "annotation"
 )
 
-// place is one of the label or annotation maps of a StatefulSet.
+// place is one of the label or annotation maps of an object.
 type place struct {
+	kind    string // of the object
 	as      string // label or annotation
-	where   string // what messages add after the name; empty for the StatefulSet itself
+	where   string // what messages add after the name; empty for the object itself
 	entries map[string]string
 }
 
 func (m Metadata) places() []place {
+	kind := m.kind()
 	return []place{
-		{asAnnotation, "", m.Annotations}, {asLabel, "", m.Labels},
-		{asAnnotation, " of the pod template", m.PodAnnotations}, {asLabel, " of the pod template", m.PodLabels},
+		{kind, asAnnotation, "", m.Annotations}, {kind, asLabel, "", m.Labels},
+		{kind, asAnnotation, " of the pod template", m.PodAnnotations}, {kind, asLabel, " of the pod template", m.PodLabels},
 	}
 }
 
+func (m Metadata) kind() string { return cmp.Or(m.Kind, onStatefulSet) }
+
 // counts reports whether a word has an effect in a place.
 func (p place) counts(w Word) bool {
-	return p.where == "" && strings.Contains(w.On, onStatefulSet) && slices.Contains(w.kinds(), p.as)
+	return p.where == "" && w.on(p.kind) && slices.Contains(w.kinds(), p.as)
 }
+
+// on reports whether objects of a kind have the word.
+func (w Word) on(kind string) bool { return slices.Contains(strings.Split(w.On, ", "), kind) }
 
 // kinds returns how the word may be written: as label, annotation or both.
 func (w Word) kinds() []string {
@@ -63,7 +72,7 @@ func misplaced(m Metadata) []string {
 // hasEffect reports whether a word has the same value where it counts. The group label has an effect if the
 // StatefulSet belongs to any group, because pods may have a group label of their own.
 func (m Metadata) hasEffect(w Word, value string) bool {
-	if w.Name == GroupLabel {
+	if w.Name == GroupLabel && m.kind() == onStatefulSet {
 		_, grouped := Group(m.Labels, m.Annotations)
 		return grouped
 	}

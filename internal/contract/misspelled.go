@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// misspelled reports names on a StatefulSet that are not part of the contract, and the similar words that
+// misspelled reports names on an object that are not part of the contract, and the similar words that
 // are. To ignore names of other products, it requires that the domain equals one of the contract, or nearly
 // so, and that the name is much longer than the difference.
 func misspelled(m Metadata) []string {
@@ -22,7 +22,7 @@ func misspelled(m Metadata) []string {
 	return found
 }
 
-// neighbours returns the words for StatefulSets that are similar to a name, with how they are written. It
+// neighbours returns the words for objects of the kind that are similar to a name, with how they are written. It
 // returns none if the name is a word itself, and omits words that are set.
 func (m Metadata) neighbours(key string) []string {
 	if _, is := word(key); is {
@@ -31,7 +31,7 @@ func (m Metadata) neighbours(key string) []string {
 	spelled := spellingOf(key)
 	var near []string
 	for _, w := range words {
-		if w.Writer == you && strings.Contains(w.On, onStatefulSet) && spelled.near(spellingOf(w.Name)) && !m.has(w) {
+		if w.Writer == you && w.on(m.kind()) && spelled.near(spellingOf(w.Name)) && !m.has(w) {
 			near = append(near, w.As+" "+w.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package contract
 import (
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -23,14 +24,14 @@ func MinBetween(annotations, labels map[string]string) group.Span {
 }
 
 // Downscaled parses the time at which a zone was last scaled down.
-func Downscaled(annotations map[string]string) group.Moment {
+func Downscaled(annotations map[string]string) plan.Moment {
 	return moment(annotations, DownscaledAnnotation)
 }
 
-// PausedUntil parses the time at which the pause of a zone ends.
-func PausedUntil(annotations map[string]string) group.Moment {
+// PausedUntil parses the time at which the pause of a zone or of a StatefulCluster ends.
+func PausedUntil(annotations map[string]string) plan.Moment {
 	until := moment(annotations, PausedUntilAnnotation)
-	if text, present := annotations[PausedUntilAnnotation]; present && until == (group.Moment{}) {
+	if text, present := annotations[PausedUntilAnnotation]; present && until == (plan.Moment{}) {
 		return noMoment(PausedUntilAnnotation, text) // the zero time would mean a pause without an end
 	}
 	return until
@@ -38,20 +39,20 @@ func PausedUntil(annotations map[string]string) group.Moment {
 
 // moment parses a time. It rejects a time whose offset moves it beyond the years of RFC 3339, because that
 // cannot be written in UTC.
-func moment(annotations map[string]string, name string) group.Moment {
+func moment(annotations map[string]string, name string) plan.Moment {
 	text, present := annotations[name]
 	if !present {
-		return group.Moment{}
+		return plan.Moment{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if year := at.UTC().Year(); err != nil || year < 0 || year > 9999 {
 		return noMoment(name, text)
 	}
-	return group.Moment{Time: at.UTC()}
+	return plan.Moment{Time: at.UTC()}
 }
 
-func noMoment(name, text string) group.Moment {
-	return group.Moment{Invalid: name + " is " + shorten(text) + ": must be a time such as 2026-01-05T12:00:00Z"}
+func noMoment(name, text string) plan.Moment {
+	return plan.Moment{Invalid: name + " is " + shorten(text) + ": must be a time such as 2026-01-05T12:00:00Z"}
 }
 
 // FormatPausedUntil returns the value that PausedUntil parses.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // moments are the annotations that contain a time.
-var moments = map[string]func(map[string]string) group.Moment{
+var moments = map[string]func(map[string]string) plan.Moment{
 	contract.DownscaledAnnotation:  contract.Downscaled,
 	contract.PausedUntilAnnotation: contract.PausedUntil,
 }

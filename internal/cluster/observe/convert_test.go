@@ -153,7 +153,7 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"paused for a while": {func(s *appsv1.StatefulSet) {
 			s.Annotations = map[string]string{contract.PausedAnnotation: "true", contract.PausedUntilAnnotation: "2026-01-05T14:00:00+02:00"}
 		}, func(z *group.Zone) {
-			z.Paused, z.PausedUntil = true, group.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
+			z.Paused, z.PausedUntil = true, plan.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
 		}},
 		"the end of no pause": {annotated(contract.PausedUntilAnnotation, "never"), func(z *group.Zone) {
 			z.WithoutEffect = "annotation " + contract.PausedUntilAnnotation + " has no effect without " + contract.PausedAnnotation

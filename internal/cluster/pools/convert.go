@@ -42,7 +42,8 @@ type spec struct {
 	PodManagementPolicy  string               `json:"podManagementPolicy"`
 	PodReplacementPolicy string               `json:"podReplacementPolicy"`
 	ScaleStrategy        struct {
-		PodsToDelete []string `json:"podsToDelete"`
+		MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
+		PodsToDelete   []string            `json:"podsToDelete"`
 	} `json:"scaleStrategy"`
 	IdentityPolicy struct {
 		OnDelete               string `json:"onDelete"`
@@ -119,7 +120,7 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		HandoverTimeout: seconds(valueOr(s.IdentityPolicy.HandoverTimeoutSeconds, defaultHandoverSeconds)),
 		Paused:          s.Paused || s.UpdateStrategy.RollingUpdate.Paused, Strategy: strategyOf(&s), Liveness: livenessOf(&s), Claim: claimPolicyOf(&s),
 		Ordered: s.PodManagementPolicy == "OrderedReady", AwaitEnds: s.PodReplacementPolicy == "Failed", PodsToDelete: s.ScaleStrategy.PodsToDelete,
-		Labels: s.Selector.MatchLabels, Service: s.ServiceName,
+		ScaleMaxUnavailable: shareOf(s.ScaleStrategy.MaxUnavailable, 0), Labels: s.Selector.MatchLabels, Service: s.ServiceName,
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&s.Selector)
 	if err != nil {
@@ -130,6 +131,10 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		o.InvalidTemplate = err.Error()
 	}
 	o.Adopt = u.GetAnnotations()[contract.AdoptAnnotation] == "true"
+	o.WithoutEffect = contract.WithoutEffectOnPool(u.GetAnnotations(), u.GetLabels(), o.Paused)
+	if o.Paused {
+		o.PausedUntil = contract.PausedUntil(u.GetAnnotations())
+	}
 	o.Current, _, _ = unstructured.NestedString(u.Object, "status", "currentRevision")
 	o.Conditions = conditionsOf(u)
 	return o, nil

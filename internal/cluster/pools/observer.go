@@ -399,6 +399,7 @@ func (o *Observer) SameDesiredState(ctx context.Context, s pool.Snapshot) (bool,
 type asked struct {
 	uid, hash        string
 	deleting, paused bool
+	pausedUntil      plan.Moment
 	replicas         int
 	minReady         time.Duration
 	handoverTimeout  time.Duration
@@ -406,10 +407,11 @@ type asked struct {
 	keep             pool.KeepPolicy
 	strategy         pool.Strategy
 	ordered          bool
+	scaleLimit       pool.Share
 	podsToDelete     string
 	liveness         pool.Liveness
 }
 
 func asksFor(o pool.Object) asked {
-	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Deadline, o.Keep, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
+	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.PausedUntil, o.Replicas, o.MinReady, o.HandoverTimeout, o.Deadline, o.Keep, o.Strategy, o.Ordered, o.ScaleMaxUnavailable, strings.Join(o.PodsToDelete, ","), o.Liveness}
 }

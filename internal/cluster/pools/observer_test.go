@@ -189,6 +189,7 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 		"a deletion":  {func(o *pool.Object) { o.Deleting = true }, false},
 		"a template":  {func(o *pool.Object) { o.Hash = "other" }, false},
 		"a pause":     {func(o *pool.Object) { o.Paused = true }, false},
+		"its end":     {func(o *pool.Object) { o.PausedUntil.Time = time.Unix(9, 0) }, false},
 		"a policy":    {func(o *pool.Object) { o.Keep.OnEviction = true }, false},
 		"a partition": {func(o *pool.Object) { o.Strategy.Partition.Pods = 2 }, false},
 		"its UID":     {func(o *pool.Object) { o.UID = "other" }, false},
@@ -197,6 +198,7 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 		"liveness":               {func(o *pool.Object) { o.Liveness.NodeLost = time.Hour }, false},
 		"a time for hand-overs":  {func(o *pool.Object) { o.HandoverTimeout = time.Hour }, false},
 		"a time to be available": {func(o *pool.Object) { o.MinReady = time.Hour }, false},
+		"a limit of births":      {func(o *pool.Object) { o.ScaleMaxUnavailable.Pods = 2 }, false},
 		"the order":              {func(o *pool.Object) { o.Ordered = true }, false},
 		"pods that are to leave": {func(o *pool.Object) { o.PodsToDelete = []string{"db-a"} }, false},
 	} {
@@ -230,6 +232,34 @@ func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
 	unstructured.RemoveNestedField(without.Object, "spec", "replicas")
 	if o := objectOf(without); o.Replicas != 1 {
 		t.Errorf("without replicas: got %d, want 1", o.Replicas)
+	}
+}
+
+func TestThePauseAndTheAnnotationsOfAnObjectAreConverted(t *testing.T) {
+	const until = "2026-01-05T12:00:00Z"
+	end := plan.Moment{Time: time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)}
+	for sentence, tc := range map[string]struct {
+		spec        map[string]any
+		annotations map[string]string
+		until       plan.Moment
+		effect      string
+	}{
+		"a pause":             {map[string]any{"paused": true}, nil, plan.Moment{}, ""},
+		"a pause with an end": {map[string]any{"paused": true}, map[string]string{contract.PausedUntilAnnotation: until}, end, ""},
+		"a paused strategy":   {map[string]any{"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"paused": true}}}, map[string]string{contract.PausedUntilAnnotation: until}, end, ""},
+		"the end of no pause": {nil, map[string]string{contract.PausedUntilAnnotation: until}, plan.Moment{}, "annotation lockstep.dev/paused-until has no effect without spec.paused"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := newObject(3)
+			u.SetAnnotations(tc.annotations)
+			for field, value := range tc.spec {
+				_ = unstructured.SetNestedField(u.Object, value, "spec", field)
+			}
+			o := objectOf(u)
+			if o.PausedUntil != tc.until || o.WithoutEffect != tc.effect || o.Paused != (tc.spec != nil) {
+				t.Errorf("paused %t until %v, without effect: %q", o.Paused, o.PausedUntil, o.WithoutEffect)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package pools
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,16 +25,12 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		todo += ". What to do: " + entry.ToDo
 	}
 	available := fmt.Sprintf("%d of %d pods are available", d.Available, seen.Object.Replicas)
-	valid, invalid := reason.RevisionRecorded, reason.RevisionRecorded.Sentence()
-	if !d.Invalid.None() {
-		valid, invalid = d.Invalid.Code, d.Invalid.Sentence()
-	}
 	all := []metav1.Condition{
 		condition("Ready", d.Settled, code, available+"; "+message),
 		condition("Reconciling", !d.Settled && !stalled && !resting, code, message),
 		condition("Stalled", stalled, code, todo),
 		condition("Available", d.Enough, code, available),
-		condition("SpecValid", d.Invalid.None(), valid, invalid),
+		specValid(seen, d),
 		progressing(d, code, message),
 		resizing(d),
 	}
@@ -46,6 +43,21 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		all[i].LastTransitionTime = metav1.NewTime(changedAt(seen, &all[i]))
 	}
 	return all
+}
+
+// specValid says whether the newest template can be used. If it can, the reason is the first remark, and the message has all of them.
+func specValid(seen *pool.Snapshot, d pool.Status) metav1.Condition {
+	if !d.Invalid.None() {
+		return condition("SpecValid", false, d.Invalid.Code, d.Invalid.Sentence())
+	}
+	code, sentences := reason.RevisionRecorded, []string{}
+	for i, remark := range seen.Remarks() {
+		if i == 0 {
+			code = remark.Because.Code
+		}
+		sentences = append(sentences, remark.Because.Sentence())
+	}
+	return condition("SpecValid", true, code, cmp.Or(strings.Join(sentences, "; "), code.Sentence()))
 }
 
 // progressing says whether an update makes progress, as the condition of a Deployment does: it is true once there is none.

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ func TestConditions(t *testing.T) {
 	partition.Object.Hash, partition.Object.Strategy.Partition = "2", pool.Share{Pods: 2}
 	partition.Revisions = append(partition.Revisions, pool.Revision{Name: "2", Hash: "2", Number: 2})
 	partition.Changes = map[string]pool.Change{"1": {}}
+	expired := observed(false, 2, "a", "b")
+	expired.Object.Paused, expired.Object.PausedUntil.Time = true, expired.Now
 	late := observed(false, 2, "a", "b")
 	late.Object.Deadline, late.Pods[0].Phase = time.Minute, plan.Starting
 	late.Pods[0].Created = plan.UnixTimeOf(late.Now.Add(-time.Hour))
@@ -36,6 +39,7 @@ func TestConditions(t *testing.T) {
 		"all pods are missing":                  {observed(false, 2), []string{"Reconciling", "SpecValid", "Progressing", "IdentityBorn"}},
 		"no pods are asked for":                 {observed(false, 0), []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
 		"updates are paused":                    {paused, []string{"Available", "SpecValid", "Progressing", "UpdatesPaused"}},
+		"a pause is over":                       {expired, []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
 		"the template is refused":               {refused, []string{"Stalled", "Available", "Progressing", "TemplateInvalid"}},
 		"the partition keeps earlier templates": {partition, []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
 	} {
@@ -52,6 +56,19 @@ func TestConditions(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestSpecValidHasRemarks(t *testing.T) {
+	seen := observed(false, 2, "a", "b")
+	seen.Object.Paused, seen.Object.PausedUntil.Time, seen.Object.WithoutEffect = true, seen.Now, "label x"
+	got := specValid(&seen, pool.Describe(seen, nil))
+	if got.Status != "True" || got.Reason != "PauseExpired" || !strings.Contains(got.Message, "time is over") || !strings.Contains(got.Message, "label x") {
+		t.Errorf("got %+v", got)
+	}
+	seen.Object.Hash, seen.Refused = "2", plan.Refusal{Code: reason.TemplateInvalid}
+	if got := specValid(&seen, pool.Describe(seen, nil)); got.Status != "False" || got.Reason != "TemplateInvalid" {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -49,24 +49,30 @@ func (s *statuses) forget(key plan.Key) {
 	delete(s.last, key)
 }
 
-// write writes the status of a pool if it has changed. Nothing decides by a status, so a failed write is only logged;
-// the next reconcile writes it again. It returns when to reconcile again because the last write was too short a time ago; 0:
+// write writes the status of a pool if it has changed, and the object is still at the version that the process was shown: another one
+// may have written which revision pods had (ADR 47). A failed write is only logged; the next reconcile writes it again. It returns when to reconcile again because the last write was too short a time ago; 0:
 // not for that.
 func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot, steps []plan.Action) (again time.Duration) {
 	if !seen.Object.Exists() || c.DryRun {
 		return 0
 	}
-	text, err := json.Marshal([]map[string]any{
+	status := statusOf(seen, steps)
+	text, err := json.Marshal(status)
+	if err != nil {
+		return 0
+	}
+	if write, rest := s.changed(seen.Key, seen.Object.UID+string(text), time.Now()); !write {
+		return rest
+	}
+	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": seen.Object.UID},
-		{"op": "add", "path": "/status", "value": statusOf(seen, steps)},
+		{"op": "test", "path": "/metadata/resourceVersion", "value": seen.Object.Version.String()},
+		{"op": "add", "path": "/status", "value": status},
 	})
 	if err != nil {
 		return 0
 	}
-	if write, rest := s.changed(seen.Key, string(text), time.Now()); !write {
-		return rest
-	}
-	_, err = c.Client.Resource(cluster.Resource).Namespace(seen.Key.Namespace).Patch(ctx, seen.Key.Name, types.JSONPatchType, text, metav1.PatchOptions{}, "status")
+	_, err = c.Client.Resource(cluster.Resource).Namespace(seen.Key.Namespace).Patch(ctx, seen.Key.Name, types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		s.forget(seen.Key)
 		c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err).Debug("the status was not written")

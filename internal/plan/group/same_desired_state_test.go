@@ -10,7 +10,7 @@ import (
 
 func TestWhetherTwoStatesOfAStatefulSetRequestTheSame(t *testing.T) {
 	until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	cached := group.Zone{Name: "zone-a", UID: "u", Version: 7, Generation: 2, MaxUnavailable: plan.Budget{Pods: 1}, PausedUntil: group.Moment{Time: until}}
+	cached := group.Zone{Name: "zone-a", UID: "u", Version: 7, Generation: 2, MaxUnavailable: plan.Budget{Pods: 1}, PausedUntil: plan.Moment{Time: until}}
 	for change, tc := range map[string]struct {
 		change func(*group.Zone)
 		want   bool

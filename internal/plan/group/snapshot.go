@@ -46,19 +46,19 @@ type Zone struct {
 	Ignored        bool   // lockstep ignores it, so it is in no group
 	InvalidGroup   string // invalid group name in its annotation; its label counts
 	Paused         bool
-	PausedUntil    Moment // when the pause is over; none: when a person ends it
+	PausedUntil    plan.Moment // when the pause is over; none: when a person ends it
 	MaxUnavailable plan.Budget
-	MinBetween     Span   // minimum time between a downscale of another zone and one of this zone
-	Downscaled     Moment // when it was last scaled down, by its annotation
-	Prepares       bool   // pods that leave are called first, to prepare
-	Call           Call   // how they are called
-	Leader         string // the zone whose replicas this zone follows; empty: none
-	AfterLeader    bool   // it is scaled up only once its leader is available
-	Forced         Force  // replicas that a person demands; they take precedence over all other requests
-	Barred         bool   // it must not be scaled down
-	Mirror         Mirror // the resource whose replicas it takes over
-	Delay          Delay  // how long pods wait before they leave
-	WithoutEffect  string // which labels and annotations have no effect
+	MinBetween     Span        // minimum time between a downscale of another zone and one of this zone
+	Downscaled     plan.Moment // when it was last scaled down, by its annotation
+	Prepares       bool        // pods that leave are called first, to prepare
+	Call           Call        // how they are called
+	Leader         string      // the zone whose replicas this zone follows; empty: none
+	AfterLeader    bool        // it is scaled up only once its leader is available
+	Forced         Force       // replicas that a person demands; they take precedence over all other requests
+	Barred         bool        // it must not be scaled down
+	Mirror         Mirror      // the resource whose replicas it takes over
+	Delay          Delay       // how long pods wait before they leave
+	WithoutEffect  string      // which labels and annotations have no effect
 
 	Contest Contest // what this process remembers of other writers of its replicas
 
@@ -87,16 +87,6 @@ type Force struct {
 	Invalid  string // the text, if it is not a number; then no number is forced
 }
 
-// Moment is a time that a user wrote on an object. The zero Moment is none.
-type Moment struct {
-	Time    time.Time
-	Invalid string // the text, if it is not a time
-}
-
-func (m Moment) equal(other Moment) bool {
-	return m.Time.Equal(other.Time) && m.Invalid == other.Invalid
-}
-
 // Span is a duration that a user wrote on an object. The zero Span is none.
 type Span struct {
 	Duration time.Duration
@@ -106,7 +96,7 @@ type Span struct {
 // PausedAt reports whether the zone is paused at a time. A pause whose end cannot be read
 // lasts until a person ends it.
 func (z *Zone) PausedAt(now time.Time) bool {
-	return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))
+	return z.Paused && z.PausedUntil.PausesAt(now)
 }
 
 // Owns reports whether the spec requires the ordinal.
@@ -125,8 +115,8 @@ func (s *Snapshot) SameDesiredState(other *Snapshot) bool {
 func (z *Zone) SameDesiredState(other *Zone) bool {
 	return z.UID == other.UID && z.Generation == other.Generation && z.Deleting == other.Deleting &&
 		z.Ignored == other.Ignored && z.InvalidGroup == other.InvalidGroup &&
-		z.Paused == other.Paused && z.PausedUntil.equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable &&
-		z.MinBetween == other.MinBetween && z.Downscaled.equal(other.Downscaled) &&
+		z.Paused == other.Paused && z.PausedUntil.Equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable &&
+		z.MinBetween == other.MinBetween && z.Downscaled.Equal(other.Downscaled) &&
 		z.Forced == other.Forced && z.Leader == other.Leader && z.Barred == other.Barred
 }
 

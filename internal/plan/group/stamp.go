@@ -41,6 +41,6 @@ func (b *groupState) shrankLately(z *Zone) time.Time {
 
 // isStampOf reports whether a time in the annotation belongs to a downscale that the hold dates.
 // That time is when the downscale was recorded, before it took effect, in whole seconds.
-func isStampOf(stamped Moment, at time.Time) bool {
+func isStampOf(stamped plan.Moment, at time.Time) bool {
 	return !stamped.Time.Before(at.Add(-CarryLimit - plan.RequestLimit).Truncate(time.Second))
 }

@@ -60,8 +60,11 @@ func (p *poolState) births() []plan.Action {
 		return nil // an orphan may have a place, also one that is to come back
 	}
 	missing := min(max(0, p.missing()-len(p.orphans())), MostBirths)
-	if p.Object.Ordered && missing > 0 {
+	switch {
+	case p.Object.Ordered && missing > 0:
 		missing = one(p.inOrder())
+	case p.Object.ScaleMaxUnavailable != Share{}:
+		missing = min(missing, max(0, p.Object.ScaleMaxUnavailable.AtMost(p.Object.Replicas)-p.starting()))
 	}
 	if p.current.Name == "" {
 		return nil // the template is not accepted yet
@@ -75,7 +78,7 @@ func (p *poolState) births() []plan.Action {
 // come before those of new ones.
 func (p *poolState) atCurrent(pods int) int {
 	switch {
-	case p.newest.Name == "", p.Object.Paused:
+	case p.newest.Name == "", p.paused():
 		return pods
 	case p.newest.Name == p.current.Name:
 		return 0
@@ -92,12 +95,29 @@ func (p *poolState) inOrder() bool {
 		if !p.owns(pod) || pod.Finished {
 			continue
 		}
-		late := !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
-		if pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now) || pod.Active() && !p.available(pod) && !late {
+		if pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now) || p.starts(pod) {
 			return false
 		}
 	}
 	return true
+}
+
+// limitsBirths reports whether missing pods wait for others to become available.
+func (o *Object) limitsBirths() bool { return o.Ordered || o.ScaleMaxUnavailable != Share{} }
+
+// starts reports whether a pod is not available and has not had its time to become Ready.
+func (p *poolState) starts(pod *Pod) bool {
+	late := !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
+	return pod.Active() && !p.available(pod) && !late
+}
+
+// starting counts the pods that are not available and have not had their time to become Ready.
+func (p *poolState) starting() int {
+	n := 0
+	for i := range p.staying {
+		n += one(p.starts(&p.staying[i]))
+	}
+	return n
 }
 
 func (p *poolState) birth(of Revision, pods int) []plan.Action {

@@ -111,15 +111,22 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				}
 				return nil
 			},
-			"service":     func(v string) error { s.Object.Service, s.Object.Generation = v, 2; return nil },
-			"minready":    func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
-			"lost":        func(v string) (err error) { s.Lost, err = strconv.Atoi(v); return err },
-			"unreadable":  func(string) error { s.Object.Unreadable = "no number"; return nil },
-			"deleting":    func(string) error { s.Object.Deleting = true; return nil },
-			"adopt":       func(string) error { s.Object.Adopt = true; return nil },
-			"awaitends":   func(string) error { s.Object.AwaitEnds = true; return nil },
-			"ordered":     func(string) error { s.Object.Ordered = true; return nil },
-			"paused":      func(string) error { s.Object.Paused = true; return nil },
+			"service":    func(v string) error { s.Object.Service, s.Object.Generation = v, 2; return nil },
+			"minready":   func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
+			"lost":       func(v string) (err error) { s.Lost, err = strconv.Atoi(v); return err },
+			"unreadable": func(string) error { s.Object.Unreadable = "no number"; return nil },
+			"deleting":   func(string) error { s.Object.Deleting = true; return nil },
+			"adopt":      func(string) error { s.Object.Adopt = true; return nil },
+			"awaitends":  func(string) error { s.Object.AwaitEnds = true; return nil },
+			"ordered":    func(string) error { s.Object.Ordered = true; return nil },
+			"paused":     func(string) error { s.Object.Paused = true; return nil },
+			"until": func(v string) error { // when the pause ends
+				d, err := time.ParseDuration(v)
+				s.Object.PausedUntil.Time = start.Add(d)
+				return err
+			},
+			"noeffect":    func(v string) error { s.Object.WithoutEffect = v; return nil },
+			"nountil":     func(v string) error { s.Object.PausedUntil.Invalid = v; return nil },
 			"keepdeleted": func(string) error { s.Object.Keep.OnDelete = true; return nil },
 			"keepevicted": func(string) error { s.Object.Keep.OnEviction = true; return nil },
 			"ondelete":    func(string) error { s.Object.Strategy.OnDelete = true; return nil },
@@ -144,6 +151,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"partition": share(&s.Object.Strategy.Partition),
 			"max":       share(&s.Object.Strategy.MaxUnavailable),
 			"surge":     share(&s.Object.Strategy.MaxSurge),
+			"scalemax":  share(&s.Object.ScaleMaxUnavailable),
 			"history":   number(&s.Object.RevisionHistory),
 			"hash":      func(v string) error { s.Object.Hash = v; return nil },
 		})

@@ -85,7 +85,7 @@ func sortedPlan(s pool.Snapshot) string {
 func TestHolesAreFilled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySnapshot(t)
-		s.Object.Ordered, s.Object.Keep, s.Object.Replicas = false, pool.KeepPolicy{}, 4
+		s.Object.Ordered, s.Object.ScaleMaxUnavailable, s.Object.Keep, s.Object.Replicas = false, pool.Share{}, pool.KeepPolicy{}, 4
 		s.Hold.Intents = nil
 		for i := range s.Claims {
 			s.Claims[i].Retain, s.Claims[i].From = false, ""
@@ -125,8 +125,11 @@ func TestBirthsStayWithinTheSurge(t *testing.T) {
 				exist++
 			}
 		}
+		if limit := s.Object.ScaleMaxUnavailable.Pods; limit > 0 && born > limit {
+			t.Fatalf("%d pods are created, and at most %d may be unavailable after\n%s", born, limit, plan.Notation(steps))
+		}
 		most := s.Object.Replicas
-		if s.Object.Strategy.Policy == pool.Recreate && !s.Object.Strategy.OnDelete && !s.Object.Paused {
+		if s.Object.Strategy.Policy == pool.Recreate && !s.Object.Strategy.OnDelete && !s.Object.PausedAt(s.Now) {
 			most += s.Object.Strategy.MaxSurge.Of(s.Object.Replicas)
 		}
 		if born > 0 && exist+born > most {
@@ -237,6 +240,13 @@ func anyObject(t *rapid.T) pool.Object {
 		Liveness:  pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, NotReady: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
 		AwaitEnds: rapid.IntRange(0, 3).Draw(t, "await ends") == 0, Adopt: rapid.IntRange(0, 3).Draw(t, "adopt") == 0,
 		Claim: anyClaimPolicy(t), Strategy: anyStrategy(t),
+	}
+	if o.Paused {
+		in := rapid.SampledFrom([]time.Duration{0, time.Hour, -time.Second}).Draw(t, "paused for")
+		o.PausedUntil = map[bool]plan.Moment{false: {Time: start.Add(in)}, true: {}}[in == 0]
+	}
+	if rapid.IntRange(0, 5).Draw(t, "births are limited") == 0 {
+		o.ScaleMaxUnavailable = pool.Share{Pods: rapid.IntRange(1, 2).Draw(t, "pods that may be unavailable")}
 	}
 	for _, name := range []string{"data", "logs"}[:rapid.IntRange(0, 2).Draw(t, "claim templates")] {
 		o.Claims = append(o.Claims, pool.ClaimTemplate{Name: name})

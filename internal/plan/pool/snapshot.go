@@ -53,25 +53,28 @@ type Snapshot struct {
 
 // Object is the StatefulCluster. The zero Object does not exist.
 type Object struct {
-	UID             string
-	Version         plan.Version
-	Generation      int64
-	Deleting        bool
-	Unreadable      string // why its spec cannot be read; then nothing else of it is known
-	InvalidTemplate string // why its templates cannot be used; then they and Hash are empty
-	Replicas        int
-	MinReady        time.Duration
-	Hash            string // of the template and the names of the claim templates
-	RevisionHistory int    // how many revisions that no pod has are kept
-	Paused          bool   // no pod is updated
-	Ordered         bool   // pods are created, and leave, one at a time
-	AwaitEnds       bool   // a pod that terminates has its place until it has ended
-	Strategy        Strategy
-	Keep            KeepPolicy
-	HandoverTimeout time.Duration // 0: a kept identity is waited for without end
-	Deadline        time.Duration // of an update that makes no progress; 0: none
-	Liveness        Liveness
-	Claim           ClaimPolicy
+	UID                 string
+	Version             plan.Version
+	Generation          int64
+	Deleting            bool
+	Unreadable          string // why its spec cannot be read; then nothing else of it is known
+	InvalidTemplate     string // why its templates cannot be used; then they and Hash are empty
+	Replicas            int
+	MinReady            time.Duration
+	Hash                string      // of the template and the names of the claim templates
+	RevisionHistory     int         // how many revisions that no pod has are kept
+	Paused              bool        // no pod is updated
+	PausedUntil         plan.Moment // when the pause is over; none: when a person ends it
+	WithoutEffect       string      // labels and annotations of the object that have no effect; empty: none
+	ScaleMaxUnavailable Share       // how many pods may be unavailable while missing pods are created; 0: any number
+	Ordered             bool        // pods are created, and leave, one at a time
+	AwaitEnds           bool        // a pod that terminates has its place until it has ended
+	Strategy            Strategy
+	Keep                KeepPolicy
+	HandoverTimeout     time.Duration // 0: a kept identity is waited for without end
+	Deadline            time.Duration // of an update that makes no progress; 0: none
+	Liveness            Liveness
+	Claim               ClaimPolicy
 
 	// Of each pod, as the object has them.
 	Templates
@@ -107,6 +110,9 @@ type ClaimTemplate struct {
 	Template []byte // as JSON
 	Storage  Storage
 }
+
+// PausedAt reports whether updates are paused at a time.
+func (o *Object) PausedAt(now time.Time) bool { return o.Paused && o.PausedUntil.PausesAt(now) }
 
 // Exists reports whether the object exists.
 func (o *Object) Exists() bool { return o.UID != "" }

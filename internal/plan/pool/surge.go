@@ -4,20 +4,25 @@ package pool
 // asked for exist while pods are outdated.
 
 // surgeWanted is how many pods more than asked for are wanted: not more than are outdated, also if they are to be replaced for
-// another reason, because they leave for that one and not because they are too many. While it is not known which are outdated, or
-// updates are paused, no new identity is created, and those that exist keep their places.
+// another reason, because they leave for that one and not because they are too many. While it is not known which are outdated, while
+// updates are paused, or while fewer pods are asked for and have not left yet, no new identity is created, and those that exist keep
+// their places. If no pods are asked for, all of them are too many.
 func (p *poolState) surgeWanted() int {
 	s := &p.Object.Strategy
-	if s.Policy != Recreate || s.OnDelete {
+	if s.Policy != Recreate || s.OnDelete || p.Object.Replicas == 0 {
 		return 0
 	}
-	most := s.MaxSurge.Of(p.Object.Replicas)
+	most, lowered := s.MaxSurge.Of(p.Object.Replicas), p.toScaleDown()
 	outdated, known := p.toRecreate()
-	kept := len(p.recordedOver) + len(p.unrecordedHandovers())
-	if !known || p.Object.Paused && outdated > 0 {
-		return max(0, min(most, len(p.staying)+kept-p.Object.Replicas-p.toScaleDown()))
+	existing := len(p.staying) + len(p.recordedOver) + len(p.unrecordedHandovers()) - p.Object.Replicas - lowered
+	toCreate := outdated - s.Partition.Of(p.Object.Replicas)
+	switch {
+	case !known || p.paused() && outdated > 0:
+		return max(0, min(most, existing))
+	case lowered > 0:
+		return max(0, min(most, toCreate, existing))
 	}
-	return max(0, min(most, outdated-s.Partition.Of(p.Object.Replicas)))
+	return max(0, min(most, toCreate))
 }
 
 // placesInDoubt is how many identities are kept beyond the pods that are asked for, because a surge may have given their places to pods

@@ -88,6 +88,9 @@ func (p *poolState) waits(objection plan.Refusal) []plan.Action {
 	return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: objection}}
 }
 
+// paused reports whether no update begins now because a person paused updates.
+func (p *poolState) paused() bool { return p.Object.PausedAt(p.Now) }
+
 // noUpdates objects to every update.
 func (p *poolState) noUpdates() plan.Refusal {
 	switch {
@@ -95,8 +98,8 @@ func (p *poolState) noUpdates() plan.Refusal {
 		return p.Refused
 	case p.newest.Name == "":
 		return plan.Refusal{Code: reason.TemplateUnchecked}
-	case p.Object.Paused && (!p.RolledOut() || slices.ContainsFunc(p.needed(), func(pod Pod) bool { return pod.Asked })):
-		return plan.Refusal{Code: reason.UpdatesPaused}
+	case p.paused() && (!p.RolledOut() || slices.ContainsFunc(p.needed(), func(pod Pod) bool { return pod.Asked })):
+		return plan.Refusal{Code: reason.UpdatesPaused, Until: p.Object.PausedUntil.Time}
 	case p.RolledOut():
 	case p.Object.Strategy.OnDelete:
 		return plan.Refusal{Code: reason.UpdatesByDeletion}
@@ -106,7 +109,7 @@ func (p *poolState) noUpdates() plan.Refusal {
 
 // toReplace returns the pods that a person asked to be replaced by new identities.
 func (p *poolState) toReplace() []Pod {
-	if p.Object.Paused {
+	if p.paused() {
 		return nil
 	}
 	return p.neededIf(func(pod *Pod) bool { return pod.Asked && !p.ails(pod) && !p.granted(pod) })

@@ -36,7 +36,7 @@ func (s *Snapshot) Rollout(string) plan.UnitRollout {
 	budget := max(1, s.Object.Strategy.MaxUnavailable.Of(s.Object.Replicas))
 	available := Describe(*s, nil).Available >= s.Object.Replicas
 	return plan.UnitRollout{
-		From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Paused: s.Object.Paused,
+		From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Paused: s.Object.PausedAt(s.Now),
 		Done: available && s.RolledOut(), Available: available,
 	}
 }
@@ -55,10 +55,13 @@ func (s *Snapshot) RolledOut() bool {
 // Gone implements plan.Workload: neither the object nor a pod of it exists.
 func (s *Snapshot) Gone() bool { return !s.Object.Exists() && len(s.Pods) == 0 }
 
-// Due implements plan.Workload: when pods are to be replaced by new identities, when hand-overs are given up, and when turns
-// change.
+// Due implements plan.Workload: when pods are to be replaced by new identities, when hand-overs are given up, when turns
+// change, and when a pause ends.
 func (s *Snapshot) Due() []time.Time {
 	p, due := newPoolState(s), []time.Time(nil)
+	if end := s.Object.PausedUntil.Time; s.Object.Paused && end.After(s.Now) {
+		due = append(due, end)
+	}
 	for i := range p.staying {
 		pod := &p.staying[i]
 		switch a := p.ailmentOf(pod); {
@@ -75,7 +78,7 @@ func (s *Snapshot) Due() []time.Time {
 		due = append(due, p.replacedFrom(&p.pausing[i]))
 	}
 	for i := range p.staying {
-		if at := p.staying[i].Created.Time().Add(s.Object.Liveness.Startup); s.Object.Ordered && at.After(s.Now) {
+		if at := p.staying[i].Created.Time().Add(s.Object.Liveness.Startup); s.Object.limitsBirths() && at.After(s.Now) {
 			due = append(due, at)
 		}
 	}
@@ -107,9 +110,6 @@ func (s *Snapshot) Due() []time.Time {
 	due = append(due, p.looksDue()...)
 	return append(due, p.turns()...)
 }
-
-// Remarks implements plan.Workload.
-func (*Snapshot) Remarks() []plan.Wait { return nil }
 
 // Shown implements plan.Workload.
 func (s *Snapshot) Shown() plan.Shown {

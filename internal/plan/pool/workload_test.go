@@ -45,6 +45,10 @@ func TestAPlanIsMadeAgainWhenSomethingIsDue(t *testing.T) {
 		},
 		"a pod terminates and no identity is handed over": {"pool web replicas=1 timeout=10m\npod a ready\npod b terminating endsby=-4m", nil},
 		"a granted eviction lapses":                       {"pool web replicas=1\nhold eviction/web own\nintent a@10 EvictionGranted known=1m\npod a ready", []time.Duration{plan.GrantLimit - time.Minute}},
+		"a pause ends":                                    {"pool web replicas=1 paused until=30m\npod a ready", []time.Duration{30 * time.Minute}},
+		"a pause has ended":                               {"pool web replicas=1 paused until=-1m\npod a ready", nil},
+		"the end of no pause":                             {"pool web replicas=1 until=30m\npod a ready", nil},
+		"a pod that delays others has had its time":       {"pool web replicas=2 scalemax=1\npod a starting created=4m", []time.Duration{6 * time.Minute}},
 		"claims are to be deleted":                        {"pool web replicas=0 claims=data ttl=1h\nclaim a/data retired ago=20m", []time.Duration{40 * time.Minute}},
 		"claims that a person keeps":                      {"pool web replicas=0 claims=data ttl=1h\nclaim a/data retired keep ago=20m", nil},
 		"an update is late":                               {"pool web replicas=1 deadline=10m\npod a starting created=4m", []time.Duration{6 * time.Minute}},
@@ -188,6 +192,36 @@ func TestACompleteUpdateEndsTheRevisionBeforeIt(t *testing.T) {
 		}
 		if got := pool.Describe(s.snapshot, nil).Current; got != want {
 			t.Errorf("%q: got %s, want %s", pods, got, want)
+		}
+	}
+}
+
+func TestRemarksAreWhatAPersonShouldCorrect(t *testing.T) {
+	for text, want := range map[string][]plan.Refusal{
+		"pool web replicas=1":                       nil,
+		"pool web replicas=1 paused":                nil,
+		"pool web replicas=1 paused until=1m":       nil,
+		"pool web replicas=1 paused until=0s":       {{Code: reason.PauseExpired}},
+		"pool web replicas=1 paused nountil=soon":   {{Code: reason.InvalidPausedUntil, Detail: "soon"}},
+		"pool web replicas=1 until=-1m":             nil,
+		"pool web replicas=1 noeffect=label":        {{Code: reason.NoEffect, Detail: "label"}},
+		"pool web replicas=2 grace=1s\npod a ready": {{Code: reason.GraceUnavailable, Detail: "1 of 1 pods"}},
+		"pool web replicas=2 grace=1s\npod a ready gate=open\npod b ready gate=closed\npod c terminating\npod d ready owner=other": nil,
+		"pool web replicas=2\npod a ready": nil,
+	} {
+		s, err := parse("# promise\n" + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []plan.Refusal
+		for _, r := range s.snapshot.Remarks() {
+			if r.Zone != "web" {
+				t.Errorf("%s: the remark is about %q", text, r.Zone)
+			}
+			got = append(got, r.Because)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }

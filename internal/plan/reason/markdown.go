@@ -2,6 +2,7 @@ package reason
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,7 @@ func listed(seen []Surface) string {
 	var names []string
 	for _, place := range seen {
 		name := string(place)
-		if place != InBudgets && place != InPools {
+		if !slices.Contains([]Surface{InBudgets, InPools, InStatus}, place) {
 			name = "`" + name + "`"
 		}
 		names = append(names, name)

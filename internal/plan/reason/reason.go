@@ -172,6 +172,7 @@ const (
 	TooManyUnhealthy         Code = "TooManyUnhealthy"
 	ExpansionRefused         Code = "ExpansionRefused"
 	ProgressDeadlineExceeded Code = "ProgressDeadlineExceeded"
+	GraceUnavailable         Code = "GraceUnavailable"
 	InvariantViolated        Code = "InvariantViolated"
 )
 

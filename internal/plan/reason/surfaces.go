@@ -12,6 +12,7 @@ const (
 	InReviews  Surface = "lockstep_admission_reviews_total" // for objects of no group, or of no known group
 	InPools    Surface = "lockstep_statefulcluster_waiting"
 	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
+	InStatus   Surface = "the condition SpecValid of StatefulClusters"
 )
 
 // surfaces has the surfaces of each reason that needs a person.
@@ -48,11 +49,11 @@ var surfaces = map[Code][]Surface{
 	NoPodsCovered:         {InBudgets},
 	SeveralGroups:         {InBudgets},
 	BudgetsUnread:         {InRemarks},
-	InvalidPausedUntil:    {InRemarks},
-	PauseExpired:          {InRemarks},
+	InvalidPausedUntil:    {InRemarks, InStatus},
+	PauseExpired:          {InRemarks, InStatus},
 	OrdinalsChanged:       {InRefusals},
 	GroupChanged:          {InRefusals},
-	NoEffect:              {InRemarks},
+	NoEffect:              {InRemarks, InStatus},
 	InvalidGroup:          {InRemarks},
 	ZoneLeftGroup:         {InWaits, InRemarks, InRefusals},
 	ReplicasContested:     {InWaits, InRemarks},
@@ -60,6 +61,7 @@ var surfaces = map[Code][]Surface{
 	InPlaceImpossible:     {InPools},
 	TooManyUnhealthy:      {InPools},
 	ExpansionRefused:      {InPools},
+	GraceUnavailable:      {InStatus},
 
 	ProgressDeadlineExceeded: {InPools},
 	InvariantViolated:        {InWaits, InPools, InRefusals},

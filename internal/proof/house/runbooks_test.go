@@ -156,10 +156,11 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 
 // noAlert maps the reasons that raise no alert to the explanation.
 var noAlert = map[reason.Code]string{
-	reason.ReplicasForced: "a user sets it on purpose",
-	reason.PauseExpired:   "every pause with an end ends this way",
-	reason.NoPodsCovered:  "a condition of the budget; no operation waits and lockstep refuses no request because of it",
-	reason.SeveralGroups:  "a condition of the budget, which may be intended",
+	reason.ReplicasForced:   "a user sets it on purpose",
+	reason.PauseExpired:     "every pause with an end ends this way",
+	reason.GraceUnavailable: "a condition of the StatefulCluster; the next pods have the gate",
+	reason.NoPodsCovered:    "a condition of the budget; no operation waits and lockstep refuses no request because of it",
+	reason.SeveralGroups:    "a condition of the budget, which may be intended",
 }
 
 // raisedBy returns the alerts that a reason raises, by the metrics that contain the

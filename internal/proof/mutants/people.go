@@ -1,15 +1,17 @@
 package mutants
 
+const moment = "internal/plan/moment.go"
+
 // people are mutants about requests of users: a pause, or the hold.
 var people = []Mutant{
 	{
 		Name:  "pause that does not end",
-		Edits: []Edit{{snapshot, "return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))", "return z.Paused"}},
+		Edits: []Edit{{snapshot, "return z.Paused && z.PausedUntil.PausesAt(now)", "return z.Paused"}},
 		Test:  scenarios + "zone-rolls-out-after-its-pause-ends", Rule: "wait zone-a because Paused",
 	},
 	{
 		Name:  "pause with an unreadable end that ends at once",
-		Edits: []Edit{{snapshot, "z.PausedUntil.Time.IsZero() || now", "now"}},
+		Edits: []Edit{{moment, "m.Time.IsZero() || now", "now"}},
 		Test:  scenarios + "pause-with-invalid-end-time-lasts-until-removed", Rule: "delete zone-a-0",
 	},
 	{

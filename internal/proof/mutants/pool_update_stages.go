@@ -262,12 +262,12 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "pod that is too many once updates are paused",
-		Edits: []Edit{{poolSurge, "!known || p.Object.Paused && outdated > 0", "!known"}, {poolSurge, "s.Policy != Recreate || s.OnDelete", "s.Policy != Recreate || s.OnDelete || p.Object.Paused"}},
+		Edits: []Edit{{poolSurge, "!known || p.paused() && outdated > 0", "!known"}, {poolSurge, "s.Policy != Recreate || s.OnDelete", "s.Policy != Recreate || s.OnDelete || p.Object.Paused"}},
 		Test:  poolScenarios + "a-surge-waits-while-updates-are-paused", Rule: "ReplicasExceeded",
 	},
 	{
 		Name:  "pod created for an outdated one while updates are paused",
-		Edits: []Edit{{poolSurge, "!known || p.Object.Paused && outdated > 0", "!known"}},
+		Edits: []Edit{{poolSurge, "!known || p.paused() && outdated > 0", "!known"}},
 		Test:  poolScenarios + "no-surge-begins-while-updates-are-paused", Rule: "create 1 pods",
 	},
 	{
@@ -367,7 +367,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "identity that a paused surge gives up",
-		Edits: []Edit{{poolSurge, "kept := len(p.recordedOver) + len(p.unrecordedHandovers())", "kept := 0"}},
+		Edits: []Edit{{poolSurge, "existing := len(p.staying) + len(p.recordedOver) + len(p.unrecordedHandovers())", "existing := len(p.staying)"}},
 		Test:  poolScenarios + "a-kept-identity-has-its-place-although-a-surge-is-paused", Rule: "keep identity of web-c",
 	},
 	{

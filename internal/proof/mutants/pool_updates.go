@@ -18,6 +18,56 @@ const (
 // poolUpdates are mistakes in how lockstep updates StatefulClusters.
 var poolUpdates = []Mutant{
 	{
+		Name:  "pause of a StatefulCluster that does not end",
+		Edits: []Edit{{"internal/plan/pool/snapshot.go", "return o.Paused && o.PausedUntil.PausesAt(now)", "return o.Paused"}},
+		Test:  poolScenarios + "updates-go-on-once-a-pause-is-over", Rule: "wait web because UpdatesPaused",
+	},
+	{
+		Name:  "pause of a StatefulCluster that delays missing pods' template beyond its end",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "case p.newest.Name == \"\", p.paused():", "case p.newest.Name == \"\", p.Object.Paused:"}},
+		Test:  poolScenarios + "missing-pods-get-the-newest-template-once-a-pause-is-over", Rule: "create 1 pods of web at 1",
+	},
+	{
+		Name:  "pause of a StatefulCluster whose end triggers no reconcile",
+		Edits: []Edit{{"internal/plan/pool/workload.go", "s.Object.Paused && end.After(s.Now)", "false && end.After(s.Now)"}},
+		Test:  "internal/plan/pool TestAPlanIsMadeAgainWhenSomethingIsDue", Rule: "a_pause_ends",
+	},
+	{
+		Name:  "pause of a StatefulCluster whose end is ignored",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "o.PausedUntil = contract.PausedUntil(u.GetAnnotations())", "o.PausedUntil = plan.Moment{}"}},
+		Test:  "internal/cluster/pools TestThePauseAndTheAnnotationsOfAnObjectAreConverted", Rule: "paused true until",
+	},
+	{
+		Name:  "pause whose end was moved during a live read",
+		Edits: []Edit{{"internal/cluster/pools/observer.go", "o.Paused, o.PausedUntil, o.Replicas", "o.Paused, plan.Moment{}, o.Replicas"}},
+		Test:  "internal/cluster/pools TestSameDesiredStateComparesWhatDisruptionsDependOn", Rule: "its_end",
+	},
+	{
+		Name:  "surge that keeps the places of pods that are to be scaled down",
+		Edits: []Edit{{poolSurge, "\tcase lowered > 0:\n\t\treturn max(0, min(most, toCreate, existing))\n", ""}},
+		Test:  poolScenarios + "lowering-before-a-surge-begins-takes-exactly-as-many", Rule: "create 1 pods",
+	},
+	{
+		Name:  "surge although no pods are asked for",
+		Edits: []Edit{{poolSurge, "s.OnDelete || p.Object.Replicas == 0", "s.OnDelete"}, {poolSurge, "\tcase lowered > 0:\n\t\treturn max(0, min(most, toCreate, existing))\n", ""}},
+		Test:  poolScenarios + "scaling-to-none-during-a-surge-updates-no-pod", Rule: "LoweredFirst",
+	},
+	{
+		Name:  "surge of pods that are too many although no pods are asked for",
+		Edits: []Edit{{poolSurge, "s.OnDelete || p.Object.Replicas == 0", "s.OnDelete"}},
+		Test:  poolScenarios + "pods-that-are-too-many-leave-as-such-if-none-is-asked-for", Rule: "LoweredFirst",
+	},
+	{
+		Name:  "births that ignore how many pods may be unavailable",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "-p.starting()", ""}},
+		Test:  poolScenarios + "no-more-pods-are-created-than-may-be-unavailable", Rule: "create 2 pods",
+	},
+	{
+		Name:  "births that wait for a pod that never becomes Ready",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "return pod.Active() && !p.available(pod) && !late", "return pod.Active() && !p.available(pod) && (!late || p.Object.ScaleMaxUnavailable != Share{})"}},
+		Test:  poolScenarios + "a-pod-that-never-starts-does-not-keep-others-from-being-created", Rule: "PodStarting",
+	},
+	{
 		Name:  "update in place that is not recorded",
 		Edits: []Edit{{poolInPlace, "func (a UpdateInPlace) Disruption() plan.Disruption { return a.Of }", "func (a UpdateInPlace) disruption() plan.Disruption { return a.Of }"}},
 		Test:  poolScenarios + "an-image-is-updated-in-place", Rule: "hold: read live",
@@ -244,7 +294,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "replacement during a pause",
-		Edits: []Edit{{poolUpdate, "\tif p.Object.Paused {\n\t\treturn nil\n\t}\n", ""}},
+		Edits: []Edit{{poolUpdate, "\tif p.paused() {\n\t\treturn nil\n\t}\n", ""}},
 		Test:  poolScenarios + "a-pause-stops-replacements", Rule: "delete web-a",
 	},
 	{
@@ -254,7 +304,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "ordered birth that waits permanently",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "!p.available(pod) && !late {", "!p.available(pod) && (!late || true) {"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "!p.available(pod) && !late", "!p.available(pod) && (!late || true)"}},
 		Test:  poolScenarios + "an-ordered-birth-does-not-wait-permanently", Rule: "wait web",
 	},
 	{

@@ -93,7 +93,7 @@ type StatefulClusterSpec struct {
 	// +kubebuilder:default:=TerminatingOrFailed
 	PodReplacementPolicy string `json:"podReplacementPolicy,omitempty"`
 
-	// ScaleStrategy says which pods leave.
+	// ScaleStrategy says how many pods are created at a time, and which pods leave.
 	// +optional
 	ScaleStrategy PoolScaleStrategy `json:"scaleStrategy,omitempty"`
 
@@ -135,8 +135,16 @@ type StatefulClusterSpec struct {
 // PoolOrdinals is refused: a StatefulCluster has no order.
 type PoolOrdinals struct{}
 
-// PoolScaleStrategy says which pods leave.
+// PoolScaleStrategy says how many pods are created at a time, and which pods leave.
 type PoolScaleStrategy struct {
+	// MaxUnavailable is how many pods may be unavailable while missing pods are created: a number, or a percentage of
+	// spec.replicas, rounded down, but at least 1. A pod that is older than spec.liveness.startupSeconds does not count. Without
+	// it, all missing pods are created at once.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 10000 : string(self).matches('^([1-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 1 or a percentage such as 25%"
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
 	// PodsToDelete are names of pods that leave first if replicas is lowered; otherwise new identities take their places. A name
 	// that does not exist means nothing, and never comes to mean another pod.
 	// +kubebuilder:validation:MaxItems=1000

@@ -70,6 +70,33 @@ func breaksLoweredOnly(v *view, steps []plan.Action) string {
 	return ""
 }
 
+// breaksLoweredFirst checks that pods which leave because fewer are asked for leave as such: what becomes of their claims depends on it.
+func breaksLoweredFirst(v *view, steps []plan.Action) string {
+	last, leave := "", map[string]bool{}
+	lowered := v.Part.Replicas - v.Object.Replicas
+	for _, d := range disruptions(steps) {
+		leave[d.Pod] = isSurplus(d.Because)
+		if d.Because == reason.UpdatedByNewIdentity {
+			last = d.Pod
+		}
+		recorded := slices.ContainsFunc(v.Hold.Intents, func(i plan.Intent) bool { return i.UID == d.UID && i.Cause == reason.ScaledDown })
+		if d.Because == reason.ScaledDown && !recorded {
+			lowered--
+		}
+	}
+	stay := 0
+	for i := range v.Pods {
+		if p := &v.Pods[i]; v.owned(p) && !terminates(p) && !p.Finished && !leave[p.Name] {
+			stay++
+		}
+	}
+	late := v.Part.Recorded && lowered > 0 && stay > v.Object.Replicas
+	if last != "" && (v.Object.Replicas == 0 || late) {
+		return fmt.Sprintf("%s is replaced by a new identity, and %d pods are asked for, where %d were", last, v.Object.Replicas, v.Part.Replicas)
+	}
+	return ""
+}
+
 // isCancelled reports whether a plan cancels a recorded disruption.
 func isCancelled(i plan.Intent, steps []plan.Action) bool {
 	return slices.ContainsFunc(only[plan.CancelDeletion](steps), func(a plan.CancelDeletion) bool { return a.Intent.Pod == i.Pod && a.Intent.UID == i.UID })

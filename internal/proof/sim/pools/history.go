@@ -55,9 +55,7 @@ func (h *history) judge(s *server) {
 			h.noted[i.UID] = true
 		}
 	}
-	if o := &s.object; o.Exists() && (!o.Paused || o.Current == "" || o.Replicas == 0) {
-		h.allowed[o.Hash] = true
-	}
+	h.allows(s)
 	h.follow(s)
 	if len(s.pods) > mostPods {
 		h.breaks("%d pods exist, and at most 4 are asked for", len(s.pods))
@@ -67,6 +65,13 @@ func (h *history) judge(s *server) {
 			delete(h.updating, p.ID)
 			h.fills(&p)
 		}
+	}
+}
+
+// allows records that pods may get the template of the object.
+func (h *history) allows(s *server) {
+	if o := &s.object; o.Exists() && (!o.PausedAt(s.now) || o.Current == "" || o.Replicas == 0) {
+		h.allowed[o.Hash] = true
 	}
 }
 
@@ -169,6 +174,7 @@ func (h *history) born(s *server, p *pool.Pod, record plan.Version) {
 		return
 	}
 	h.birth[p.UID], h.ran[p.UID] = s.version, !p.Gated
+	h.allows(s) // a pause may have ended since the last change
 	if !h.allowed[p.Revision] {
 		h.breaks("PauseKept: pod %s is created at template %s, which was asked for only while updates were paused", p.Name, p.Revision)
 	}
@@ -331,8 +337,9 @@ func (h *history) updates(s *server, p *pool.Pod) {
 	}
 	delete(h.updating, p.ID)
 	most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas)
-	if down := h.downByUs(s, s.object.Replicas, s.version); down >= most || len(h.updating) >= most {
-		h.breaks("WithinBudget: pod %s is updated while %d are down by evictions and updates, maxUnavailable is %d", p.Name, max(down, len(h.updating)), most)
+	unavailable := max(0, s.object.Replicas-serving(s)) // pods that are too many do not count
+	if down := max(h.downByUs(s, s.object.Replicas, s.version), min(len(h.updating), unavailable)); down >= most {
+		h.breaks("WithinBudget: pod %s is updated while %d are down by evictions and updates, maxUnavailable is %d", p.Name, down, most)
 	}
 	h.updating[p.ID] = true
 }

@@ -174,7 +174,7 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	if decision.Verify {
 		p.steps = append(p.steps, func(p *process) {
 			now := &p.server.object
-			p.attempt.confirmed = now.UID == seen.Object.UID && now.Deleting == seen.Object.Deleting && now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused
+			p.attempt.confirmed = now.UID == seen.Object.UID && now.Deleting == seen.Object.Deleting && now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused && now.PausedUntil == seen.Object.PausedUntil
 		})
 	}
 	send := func(order plan.Order, may func(*process) bool) {
@@ -195,15 +195,15 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	send(plan.UnderHold, held)
 	send(plan.WithoutHold, confirmed)
 	if current := pool.Describe(seen, steps).Current; seen.Object.Exists() && current != seen.Object.Current {
-		p.steps = append(p.steps, func(p *process) { p.writeStatus(seen.Object.UID, current) })
+		p.steps = append(p.steps, func(p *process) { p.writeStatus(seen.Object.UID, seen.Object.Version, current) })
 	}
 }
 
-// writeStatus writes the revision that pods had before the newest one. The write has no precondition but the object.
-func (p *process) writeStatus(object, current string) {
+// writeStatus writes the revision that pods had before the newest one, if the object is still at the version that the process was shown.
+func (p *process) writeStatus(object string, version plan.Version, current string) {
 	p.server.faults.send(p, func(p *process) bool {
 		s := p.server
-		if s.object.UID != object || s.object.Current == current {
+		if s.object.UID != object || s.object.Version != version || s.object.Current == current {
 			return false
 		}
 		s.faults.changeObject(s, func(o *pool.Object) { o.Current = current })

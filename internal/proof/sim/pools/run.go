@@ -281,14 +281,19 @@ func (f *faults) person(s *server) {
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
 	case 2, 3:
-		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, dataOnly, dataOnly, withoutClaims, withMoreCPU, withMoreCPU | 1}[f.IntN(9)])
-		f.changeObject(s, func(*pool.Object) {})
+		next := templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, dataOnly, dataOnly, withoutClaims, withMoreCPU, withMoreCPU | 1}[f.IntN(9)]
+		f.changeObject(s, func(*pool.Object) { s.setTemplate(next) })
 	case 4:
 		if f.oneIn(3) {
 			f.changeObject(s, func(o *pool.Object) { o.Strategy.Grace = graceAfter - o.Strategy.Grace })
 			return
 		}
-		f.changeObject(s, func(o *pool.Object) { o.Paused = !o.Paused })
+		f.changeObject(s, func(o *pool.Object) {
+			o.Paused, o.PausedUntil = !o.Paused, plan.Moment{}
+			if o.Paused && f.oneIn(2) {
+				o.PausedUntil.Time = s.now.Add(time.Duration(f.IntN(120)) * time.Second)
+			}
+		})
 	case 5:
 		if names := slices.Sorted(maps.Keys(s.pods)); len(names) > 0 {
 			switch name := names[f.IntN(len(names))]; {
@@ -386,6 +391,7 @@ func (f *faults) changeObject(s *server, change func(*pool.Object)) {
 	if !s.object.Exists() {
 		return
 	}
+	s.history.allows(s) // a pause may have ended since the last change
 	s.object.Version = s.next()
 	change(&s.object)
 	s.commit()
@@ -449,7 +455,7 @@ func (f *faults) rests(s *server, p *process) string {
 		f.collects(s)
 	}
 	f.changeObject(s, func(o *pool.Object) {
-		o.Paused, o.Strategy.OnDelete, o.Strategy.Partition = false, false, pool.Share{}
+		o.Paused, o.PausedUntil, o.Strategy.OnDelete, o.Strategy.Partition = false, plan.Moment{}, false, pool.Share{}
 		if o.Strategy.Policy == pool.InPlaceOnly {
 			o.Strategy.Policy = pool.InPlaceIfPossible
 		}

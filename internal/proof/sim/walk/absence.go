@@ -3,6 +3,7 @@ package walk
 import (
 	"slices"
 
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -63,7 +64,7 @@ func (z *zone) resetToManifest() {
 	z.UID += "'"
 	z.Generation, z.Observed = 1, false
 	z.UpdateRevision, z.CurrentRevision, z.Counting = "", "", false
-	z.Downscaled = group.Moment{}
+	z.Downscaled = plan.Moment{}
 }
 
 // endAbsences ends the absence of all zones.

@@ -3,6 +3,7 @@ package walk
 import (
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -48,7 +49,7 @@ func (w *walk) applyDownscale(g *simulatedGroup, n int, request group.DownscaleR
 		return
 	}
 	if !a.downscaled.IsZero() {
-		w.putZone(g, n, func(z *zone) { z.Downscaled = group.Moment{Time: a.downscaled} })
+		w.putZone(g, n, func(z *zone) { z.Downscaled = plan.Moment{Time: a.downscaled} })
 	}
 }
 

@@ -342,7 +342,7 @@ func (r *round) requestOf(action plan.Action) request {
 	case group.CancelDownscale:
 		return r.requestPatch(downscalesCancelled, a.Downscale.Zone, a.Downscale.Version, func(*zone) {})
 	case group.StampDownscale:
-		return r.requestPatch(downscalesStamped, a.Zone, a.Version, func(z *zone) { z.Downscaled = group.Moment{Time: a.Time} })
+		return r.requestPatch(downscalesStamped, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} })
 	}
 	return nil
 }

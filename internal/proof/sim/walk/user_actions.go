@@ -85,7 +85,7 @@ func (w *walk) repairTemplate(g *simulatedGroup, n int) {
 
 // pause pauses a zone until a user ends the pause, or until a time in the annotation.
 func (w *walk) pause(s Step, g *simulatedGroup) {
-	until := group.Moment{}
+	until := plan.Moment{}
 	if s.Value%2 == 0 {
 		until.Time = w.wall().Add(s.Duration).Truncate(time.Second)
 	}
@@ -106,7 +106,7 @@ func (w *walk) pauseUnseen(s Step, g *simulatedGroup) {
 
 func (w *walk) resume(g *simulatedGroup, n int) {
 	if g.zones[n].Paused {
-		w.putSpec(g, n, func(z *zone) { z.Paused, z.PausedUntil = false, group.Moment{} })
+		w.putSpec(g, n, func(z *zone) { z.Paused, z.PausedUntil = false, plan.Moment{} })
 	}
 }
 
