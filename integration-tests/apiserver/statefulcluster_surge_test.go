@@ -113,6 +113,27 @@ func TestStatefulClusterIsScaledDownDuringASurge(t *testing.T) {
 	p.stays("no other pod leaves", aWhile, func(present) error { return p.hasPods(3) })
 }
 
+// The template changes and no pods are asked for, at once. The pods leave as scaled down, and not as updated, whose claims the policy
+// deletes.
+func TestStatefulClusterThatIsScaledToNoneDuringAnUpdateKeepsItsClaims(t *testing.T) {
+	t.Parallel()
+	more := surging(map[string]any{})
+	more["updateStrategy"] = map[string]any{"rollingUpdate": map[string]any{"podUpdatePolicy": "Recreate", "maxUnavailable": int64(0), "maxSurge": int64(3)}}
+	more["persistentVolumeClaimRetentionPolicy"] = map[string]any{"whenReplaced": "Delete"}
+	p := sharedPool(t, 3, more)
+	p.settles(3)
+	claims := p.uidsOfClaims("")
+	p.updates(`{"spec": {"replicas": 0, "template": {"metadata": {"annotations": {"example.com/note": "new"}}, "spec": {"containers": [{"name": "db", "image": "db:2",
+		"volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "logs", "mountPath": "/logs"}]}]}}}}`)
+	p.eventually("no pod exists", func(present) error { return p.hasPods(0) })
+	p.stays("all claims exist", aWhile, func(present) error {
+		if now := p.uidsOfClaims(""); len(now) != len(claims) {
+			return fmt.Errorf("claims %v are %v now", claims, now)
+		}
+		return nil
+	})
+}
+
 func (p pool) hasPods(n int) error {
 	if pods := p.pods(); len(pods) != n {
 		return fmt.Errorf("%d pods exist, not %d", len(pods), n)

@@ -222,7 +222,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "surge for pods of the partition",
-		Edits: []Edit{{poolSurge, "outdated-s.Partition.Of(p.Object.Replicas)", "outdated"}},
+		Edits: []Edit{{poolSurge, "outdated - s.Partition.Of(p.Object.Replicas)", "outdated"}},
 		Test:  poolScenarios + "no-surge-for-pods-of-the-partition", Rule: "create 2 pods",
 	},
 	{
@@ -327,7 +327,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "downscale that waits for the end of a pause",
-		Edits: []Edit{{poolSurge, "len(p.staying)+kept-p.Object.Replicas-p.toScaleDown()", "len(p.staying)+kept-p.Object.Replicas"}},
+		Edits: []Edit{{poolSurge, " - p.Object.Replicas - lowered", " - p.Object.Replicas"}},
 		Test:  poolScenarios + "a-downscale-does-not-wait-for-the-end-of-a-pause", Rule: "ScaledDown",
 	},
 	{
