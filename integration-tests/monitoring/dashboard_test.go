@@ -122,12 +122,15 @@ func (p *prometheus) agrees(rollouts int) {
 		`sum(lockstep_group_pod_calls_total` + about + `) > bool 0`:                                                                                   1,
 		`time() - max(lockstep_leader_seen_timestamp_seconds) < bool 30`:                                                                              1,
 		`sum(lockstep_leader)`: 1,
-		`sum(lockstep_statefulcluster_births_total) - sum(lockstep_statefulcluster_retirements_total)`:             podsOfPool,
-		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                1,
-		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:       1,
-		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                            1,
-		`count(count by (path) (rollout_operator_kubernetes_api_client_request_duration_seconds_count)) > bool 3`:  1,
-		`count(rollout_operator_last_successful_group_reconcile_timestamp_seconds{rollout_group="` + group + `"})`: 1,
+		`sum(lockstep_statefulcluster_births_total) - sum(lockstep_statefulcluster_retirements_total)`:                                   podsOfPool,
+		`sum(lockstep_statefulcluster_inplace_updates_total{outcome="completed"}) > bool 0`:                                              1,
+		`sum(lockstep_statefulcluster_inplace_updates_total{outcome="completed"}) - sum(lockstep_statefulcluster_inplace_seconds_count)`: 0,
+		`sum(lockstep_statefulcluster_claims_deleted_total{policy="whenReplaced"}) > bool 0`:                                             1,
+		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                                      1,
+		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:                             1,
+		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                                                  1,
+		`count(count by (path) (rollout_operator_kubernetes_api_client_request_duration_seconds_count)) > bool 3`:                        1,
+		`count(rollout_operator_last_successful_group_reconcile_timestamp_seconds{rollout_group="` + group + `"})`:                       1,
 	} {
 		p.await(expr, func() error {
 			found, err := p.query(expr)
