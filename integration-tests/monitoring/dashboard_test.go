@@ -13,7 +13,8 @@ import (
 
 // rightlyEmpty lists the panels that this test cannot fill, with the reason.
 var rightlyEmpty = map[string]string{
-	"Retried requests": "client-go repeats requests that an API server in trouble refuses, and this API server has none",
+	"Retried requests":              "client-go repeats requests that an API server in trouble refuses, and this API server has none",
+	"Remaining time of crash loops": "no pod of the StatefulCluster is in a crash loop",
 }
 
 // panelQuery is one query of a panel.
@@ -80,7 +81,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	for deadline := time.Now().Add(patience); empty() && time.Now().Before(deadline); {
 		c.sendAll()
 		c.scaleDownForGood(zones[1])
-		s.endIdentity()
+		s.changePool()
 	}
 	for _, q := range left {
 		if rightlyEmpty[q.title] == "" {
@@ -121,12 +122,15 @@ func (p *prometheus) agrees(rollouts int) {
 		`sum(lockstep_group_pod_calls_total` + about + `) > bool 0`:                                                                                   1,
 		`time() - max(lockstep_leader_seen_timestamp_seconds) < bool 30`:                                                                              1,
 		`sum(lockstep_leader)`: 1,
-		`sum(lockstep_statefulcluster_births_total) - sum(lockstep_statefulcluster_retirements_total)`:             podsOfPool,
-		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                1,
-		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:       1,
-		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                            1,
-		`count(count by (path) (rollout_operator_kubernetes_api_client_request_duration_seconds_count)) > bool 3`:  1,
-		`count(rollout_operator_last_successful_group_reconcile_timestamp_seconds{rollout_group="` + group + `"})`: 1,
+		`sum(lockstep_statefulcluster_births_total) - sum(lockstep_statefulcluster_retirements_total)`:                                   podsOfPool,
+		`sum(lockstep_statefulcluster_inplace_updates_total{outcome="completed"}) > bool 0`:                                              1,
+		`sum(lockstep_statefulcluster_inplace_updates_total{outcome="completed"}) - sum(lockstep_statefulcluster_inplace_seconds_count)`: 0,
+		`sum(lockstep_statefulcluster_claims_deleted_total{policy="whenReplaced"}) > bool 0`:                                             1,
+		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                                      1,
+		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:                             1,
+		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                                                  1,
+		`count(count by (path) (rollout_operator_kubernetes_api_client_request_duration_seconds_count)) > bool 3`:                        1,
+		`count(rollout_operator_last_successful_group_reconcile_timestamp_seconds{rollout_group="` + group + `"})`:                       1,
 	} {
 		p.await(expr, func() error {
 			found, err := p.query(expr)

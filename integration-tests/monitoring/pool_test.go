@@ -8,6 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -16,6 +19,8 @@ const (
 	pool       = "queue"
 	podsOfPool = 2
 )
+
+var statefulClusters = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "statefulclusters"}
 
 // createPool creates a StatefulCluster with one claim for each identity, and schedules its pods.
 func (s *scene) createPool() {
@@ -32,6 +37,7 @@ spec:
   template:
     metadata: {annotations: {%s: 700ms}}
     spec: {containers: [{name: main, image: "queue:1", volumeMounts: [{name: data, mountPath: /data}]}]}
+  persistentVolumeClaimRetentionPolicy: {whenReplaced: Delete}
   volumeClaimTemplates:
     - metadata: {name: data}
       spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
@@ -39,8 +45,9 @@ spec:
 	s.must(s.cluster.Apply(s.Context(), file))
 }
 
-// endIdentity deletes a pod of the StatefulCluster, if all are available. Its claims are kept.
-func (s *scene) endIdentity() {
+// changePool changes the StatefulCluster if all of its pods are available: its template and, next time, it loses a pod. The claims of
+// that identity are deleted.
+func (s *scene) changePool() {
 	s.Helper()
 	pods, err := s.admin.CoreV1().Pods(namespace).List(s.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/statefulcluster=" + pool})
 	s.must(err)
@@ -50,5 +57,13 @@ func (s *scene) endIdentity() {
 	if available := slices.DeleteFunc(slices.Clone(pods.Items), func(p corev1.Pod) bool { return !ready(p) }); len(available) < podsOfPool {
 		return
 	}
-	s.must(s.admin.CoreV1().Pods(namespace).Delete(s.Context(), pods.Items[0].Name, metav1.DeleteOptions{}))
+	if s.poolChanges++; s.poolChanges%2 == 0 {
+		s.must(s.admin.CoreV1().Pods(namespace).Delete(s.Context(), pods.Items[0].Name, metav1.DeleteOptions{}))
+		return
+	}
+	client, err := dynamic.NewForConfig(s.cluster.AdminConfig())
+	s.must(err)
+	image := fmt.Appendf(nil, `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "queue:%d"}]`, s.poolChanges+1)
+	_, err = client.Resource(statefulClusters).Namespace(namespace).Patch(s.Context(), pool, types.JSONPatchType, image, metav1.PatchOptions{})
+	s.must(err)
 }

@@ -38,6 +38,8 @@ type scene struct {
 	admin    kubernetes.Interface
 	operator *localcluster.Operator
 	image    int
+
+	poolChanges int
 }
 
 func newScene(t *testing.T) *scene {

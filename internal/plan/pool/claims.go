@@ -23,11 +23,23 @@ type ClaimPolicy struct {
 // not old.
 func (c *ClaimPolicy) mayDeleteReplaced() bool { return c.DeleteWhenReplaced || c.Limit != nil }
 
+// ClaimRule is the field of the policy because of which claims are deleted. The empty ClaimRule is none: they stay.
+type ClaimRule string
+
+// The fields. Kubernetes deletes the claims for which whenDeleted says so.
+const (
+	WhenScaled        ClaimRule = "whenScaled"
+	WhenReplaced      ClaimRule = "whenReplaced"
+	RetiredTTLSeconds ClaimRule = "retiredTTLSeconds"
+	RetiredLimit      ClaimRule = "retiredLimit"
+)
+
 // DeleteClaims deletes the claims of an identity that has ended.
 type DeleteClaims struct {
 	Pool   string
 	ID     ID
 	Claims []Claim
+	Policy ClaimRule
 }
 
 // Reason implements plan.Action.
@@ -113,38 +125,46 @@ func (p *poolState) claimDeletions() []plan.Action {
 	var steps []plan.Action
 	kept := 0
 	for _, s := range p.spentIdentities() {
-		if s.keep || !p.givesUp(s, kept) {
+		policy := p.givesUp(s, kept)
+		if s.keep || policy == "" {
 			kept++
 			continue
 		}
 		claims := slices.DeleteFunc(s.claims, func(c Claim) bool { return c.Deleting })
 		if len(claims) > 0 {
-			steps = append(steps, DeleteClaims{Pool: p.Key.Name, ID: s.id, Claims: claims})
+			steps = append(steps, DeleteClaims{Pool: p.Key.Name, ID: s.id, Claims: claims, Policy: policy})
 		}
 	}
 	return steps
 }
 
-// givesUp reports whether the policy gives up the claims of an identity while that many later ones are kept. Claims of one
-// identity may say different reasons, if two processes marked them: then the policy must give up all of them.
-func (p *poolState) givesUp(s spent, kept int) bool {
+// givesUp returns the field of the policy that gives up the claims of an identity while that many later ones are kept. Claims of
+// one identity may say different reasons, if two processes marked them: then the policy must give up all of them.
+func (p *poolState) givesUp(s spent, kept int) ClaimRule {
 	policy := &p.Object.Claim
+	isReplaced := func(c Claim) bool { return c.Because != reason.ScaledDown }
 	isKept := func(c Claim) bool {
 		keepsScaled := isSurplus(c.Because) || c.Because == reason.HandoverUnneeded
-		return lostInHandover(c) || keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
+		return lostInHandover(c) || keepsScaled && !policy.DeleteWhenScaled || isReplaced(c) && !policy.DeleteWhenReplaced
 	}
 	isNeeded := func(c Claim) bool { return isHealth(c.Because) } // it says when the next identity may be given up
+	atOnce := WhenScaled
+	if slices.ContainsFunc(s.claims, isReplaced) {
+		atOnce = WhenReplaced
+	}
 	switch {
 	case slices.ContainsFunc(s.claims, isNeeded) && p.Now.Sub(s.ended) < attemptsCountFor:
-		return false
+		return ""
 	case !slices.ContainsFunc(s.claims, isKept):
-		return true
+		return atOnce
 	case policy.DeleteAfter > 0 && !p.Now.Before(s.ended.Add(policy.DeleteAfter)):
-		return true
+		return RetiredTTLSeconds
 	case slices.ContainsFunc(s.claims, lostInHandover):
-		return false
+		return ""
+	case policy.Limit != nil && kept >= *policy.Limit:
+		return RetiredLimit
 	}
-	return policy.Limit != nil && kept >= *policy.Limit
+	return ""
 }
 
 // lostInHandover reports whether the identity of a claim has ended because its hand-over was not recorded any more. The claim

@@ -94,6 +94,41 @@ func (p *poolState) lacksClaim(pod *Pod) bool {
 	})
 }
 
+// LostClaims counts the actions that replace pods because they have lost a claim. Pods that wait for their claims are replaced for
+// the same reason, and have lost none.
+func LostClaims(s *Snapshot, done []plan.Receipt) int {
+	n := 0
+	for _, r := range done {
+		deletion, deletes := r.Step.(plan.DeletePod)
+		if !deletes || r.Err != nil || deletion.Because != reason.ClaimLost {
+			continue
+		}
+		pod, exists := s.podNamed(deletion.Pod)
+		n += one(exists && !pod.Gated)
+	}
+	return n
+}
+
+// CrashLoopEnds returns when lockstep gives up the first identity whose pod is in a crash loop, unless the pod becomes Ready
+// before; the zero time: it gives up none for that.
+func (s *Snapshot) CrashLoopEnds() time.Time {
+	var first time.Time
+	crashes := false
+	for i := range s.Pods {
+		crashes = crashes || s.Pods[i].Why == crashLoop
+	}
+	if !crashes {
+		return first // without the cost of a pool state
+	}
+	p := newPoolState(s)
+	for i := range p.staying {
+		if a := p.ailmentOf(&p.staying[i]); a.cause == reason.CrashLooping && (first.IsZero() || a.at.Before(first)) {
+			first = a.at
+		}
+	}
+	return first
+}
+
 // lacksTemplate reports whether a pod that waits for its claims needs one of which its revision has no template: the revision
 // does not exist any more.
 func (p *poolState) lacksTemplate(pod *Pod) bool {

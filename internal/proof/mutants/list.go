@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, disruptions, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away, orphans, workloads, pools, poolUpdates, poolUpdateStages, surges, standing, poolRepairs, claimsOfPools, poolEvictions, rulesOfPools, identitiesOfPools, adoptions, faultsOfPools, boundsOfPools, strandedPods, unnoticedInPlans, unnoticedInHistory, unnoticedInCaches, unnoticedInWrites,
+		budgets, replacements, disruptions, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away, orphans, workloads, pools, poolUpdates, poolUpdateStages, surges, standing, poolRepairs, claimsOfPools, poolEvictions, rulesOfPools, identitiesOfPools, adoptions, faultsOfPools, boundsOfPools, strandedPods, metricsOfPools, unnoticedInPlans, unnoticedInHistory, unnoticedInCaches, unnoticedInWrites,
 	)
 }
 

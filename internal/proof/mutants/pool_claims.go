@@ -35,7 +35,7 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claim deleted that a person keeps",
-		Edits: []Edit{{poolClaims, "if s.keep || !p.givesUp(s, kept) {", "if !p.givesUp(s, kept) {"}},
+		Edits: []Edit{{poolClaims, "if s.keep || policy == \"\" {", "if policy == \"\" {"}},
 		Test:  poolScenarios + "a-claim-that-a-person-keeps-stays", Rule: "delete 2 claims of b",
 	},
 	{
@@ -65,7 +65,7 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claims of a hand-over whose record is lost deleted by their number",
-		Edits: []Edit{{poolClaims, "\tcase slices.ContainsFunc(s.claims, lostInHandover):\n\t\treturn false\n", ""}},
+		Edits: []Edit{{poolClaims, "\tcase slices.ContainsFunc(s.claims, lostInHandover):\n\t\treturn \"\"\n", ""}},
 		Test:  poolScenarios + "claims-of-a-hand-over-whose-record-is-lost-stay-although-few-keep-claims", Rule: "delete 1 claims of b",
 	},
 	{

@@ -245,5 +245,31 @@ var rows = []row{
 				{expr: `histogram_quantile(0.99, sum by (le) (increase(lockstep_statefulcluster_hole_seconds_bucket[$__range])))`, legend: "p99"},
 			},
 		},
+		{
+			"Updates in place", "By outcome.", lines, "short", 12,
+			one(`sum by (namespace, name, outcome) (increase(lockstep_statefulcluster_inplace_updates_total{`+chosenPools+`}[$__rate_interval]))`, "{{namespace}}/{{name}} {{outcome}}"),
+		},
+		{
+			"Duration of an update in place", "From its record until the pod is available, of all StatefulClusters, within the selected time range.", lines, "s", 12,
+			[]query{
+				{expr: `histogram_quantile(0.5, sum by (le) (increase(lockstep_statefulcluster_inplace_seconds_bucket[$__range])))`, legend: "p50"},
+				{expr: `histogram_quantile(0.99, sum by (le) (increase(lockstep_statefulcluster_inplace_seconds_bucket[$__range])))`, legend: "p99"},
+			},
+		},
+		{
+			"Deleted claims of ended identities", "By the field of the policy.", lines, "short", 8,
+			one(`sum by (namespace, name, policy) (increase(lockstep_statefulcluster_claims_deleted_total{`+chosenPools+`}[$__rate_interval]))`, "{{namespace}}/{{name}} {{policy}}"),
+		},
+		{
+			"Refused births and lost claims", "Attempts to create pods or claims that the API server refused, and pods that lost a claim.", lines, "short", 8,
+			[]query{
+				{expr: `sum by (namespace, name) (increase(lockstep_statefulcluster_births_refused_total{` + chosenPools + `}[$__rate_interval]))`, legend: "{{namespace}}/{{name}} refused"},
+				{expr: `sum by (namespace, name) (increase(lockstep_statefulcluster_claims_lost_total{` + chosenPools + `}[$__rate_interval]))`, legend: "{{namespace}}/{{name}} lost"},
+			},
+		},
+		{
+			"Remaining time of crash loops", "Until lockstep gives up the first identity.", lines, "s", 8,
+			one(`min by (namespace, name) (lockstep_statefulcluster_crash_loop_expiry_timestamp_seconds{`+chosenPools+`}) - time()`, "{{namespace}}/{{name}}"),
+		},
 	}},
 }

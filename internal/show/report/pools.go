@@ -1,7 +1,10 @@
 package report
 
 import (
+	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -13,11 +16,76 @@ func (r *Reporter) Pool(s *pool.Snapshot, steps []plan.Action, done []plan.Recei
 	metrics := r.metrics.Pool(s.Key.Namespace, s.Key.Name)
 	metrics.Show(stateOfPool(s, steps))
 	for _, receipt := range done {
-		if receipt.Err == nil {
+		switch {
+		case receipt.Err == nil:
 			countStep(metrics, receipt.Step)
+		case creates(receipt.Step) && isRefused(receipt.Err):
+			metrics.BirthRefused()
 		}
 	}
+	metrics.ClaimsLost(pool.LostClaims(s, done))
+	r.updates.follow(s, metrics)
 	return r.Report(s, steps, done)
+}
+
+// creates reports whether an action creates pods or claims.
+func creates(step plan.Action) bool {
+	switch step.(type) {
+	case pool.CreatePods, pool.HandOver, pool.CompletePod:
+		return true
+	}
+	return false
+}
+
+// isRefused reports whether the API server has refused a request because of what it asks for, as quotas and policies do.
+func isRefused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
+// updatesInPlace has the updates of pods in place of each StatefulCluster that have not ended. The zero value is ready for use,
+// concurrently for different StatefulClusters.
+type updatesInPlace struct {
+	mu sync.Mutex
+	of map[plan.Key][]pool.FollowedUpdate
+}
+
+// follow reports the updates in place that have ended since the last call, and how long those took that are complete.
+func (u *updatesInPlace) follow(s *pool.Snapshot, metrics *telemetry.PoolMetrics) {
+	next, ended := pool.FollowUpdates(s, u.followed(s.Key))
+	u.replace(s.Key, next)
+	for _, e := range ended {
+		metrics.UpdateEnded(string(e.Outcome))
+		if e.Outcome == pool.UpdateCompleted {
+			metrics.UpdatedInPlace(max(availableAgainAt(s, e).Sub(e.Since), 0))
+		}
+	}
+}
+
+// availableAgainAt returns when a pod that was updated in place became available: now, if it did not become Ready again.
+func availableAgainAt(s *pool.Snapshot, e pool.EndedUpdate) time.Time {
+	if e.Pod.ReadySince.Before(e.Since.Truncate(time.Second)) { // the condition has whole seconds
+		return s.Now
+	}
+	return replacedAt(s.Now, e.Pod, s.Object.MinReady)
+}
+
+func (u *updatesInPlace) followed(key plan.Key) []pool.FollowedUpdate {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.of[key]
+}
+
+func (u *updatesInPlace) replace(key plan.Key, next []pool.FollowedUpdate) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case len(next) == 0:
+		delete(u.of, key)
+	case u.of == nil:
+		u.of = map[plan.Key][]pool.FollowedUpdate{key: next}
+	default:
+		u.of[key] = next
+	}
 }
 
 // countStep counts what an action has done to pods and claims.
@@ -27,14 +95,12 @@ func countStep(metrics *telemetry.PoolMetrics, step plan.Action) {
 		metrics.Born(len(a.IDs))
 	case pool.HandOver:
 		metrics.HandedOver()
-	case pool.UpdateInPlace:
-		metrics.UpdatedInPlace()
 	case plan.DeletePod:
 		metrics.PodDeleted(string(a.Because))
 	case pool.RetireIdentity:
 		metrics.Retired(string(a.Because))
 	case pool.DeleteClaims:
-		metrics.ClaimsDeleted(len(a.Claims))
+		metrics.ClaimsDeleted(string(a.Policy), len(a.Claims))
 	}
 }
 
@@ -42,7 +108,7 @@ func stateOfPool(s *pool.Snapshot, steps []plan.Action) telemetry.PoolState {
 	d := pool.Describe(*s, steps)
 	shown := telemetry.PoolState{
 		At: s.Now, Desired: s.Object.Replicas, Active: d.Replicas, Ready: d.Ready, Available: d.Available, Updated: d.Updated, Outdated: d.Outdated, Terminating: d.Terminating,
-		Missing: d.Replicas < s.Object.Replicas, RetiredClaims: d.RetiredClaims,
+		Missing: d.Replicas < s.Object.Replicas, RetiredClaims: d.RetiredClaims, CrashLoopEnds: s.CrashLoopEnds(),
 	}
 	for _, w := range plan.Only[plan.Wait](steps) {
 		shown.Waiting = append(shown.Waiting, string(w.Because.Code))

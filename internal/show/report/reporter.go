@@ -36,6 +36,7 @@ type Reporter struct {
 	limiter   *eventLimiter
 	metrics   *telemetry.Metrics
 	durations durationsOfGroups
+	updates   updatesInPlace
 
 	mu        sync.Mutex
 	workloads map[plan.Key]*memory
@@ -112,6 +113,7 @@ func (r *Reporter) Forget(key plan.Key) {
 		r.metrics.ForgetPool(key.Namespace, key.Name)
 	}
 	r.durations.forget(key)
+	r.updates.replace(key, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.workloads, key)

@@ -17,8 +17,9 @@ type poolMetrics struct {
 
 	mu    sync.Mutex
 	known map[poolKey]*PoolMetrics
-	hole  histogram // of all StatefulClusters
 	born  time.Time
+
+	hole, inPlace histogram // of all StatefulClusters
 }
 
 type poolKey struct{ namespace, name string }
@@ -31,19 +32,23 @@ func (m *poolMetrics) all() []prometheus.Collector { return []prometheus.Collect
 
 // poolDescs are the descriptions of the metrics of StatefulClusters.
 type poolDescs struct {
-	reconciles   *prometheus.Desc
-	desired      *prometheus.Desc
-	replicas     *prometheus.Desc
-	unavailable  *prometheus.Desc
-	waiting      *prometheus.Desc
-	births       *prometheus.Desc
-	handovers    *prometheus.Desc
-	updates      *prometheus.Desc
-	deleted      *prometheus.Desc
-	retirements  *prometheus.Desc
-	retired      *prometheus.Desc
-	claimsGone   *prometheus.Desc
-	holeDuration histogramDesc
+	reconciles  *prometheus.Desc
+	desired     *prometheus.Desc
+	replicas    *prometheus.Desc
+	unavailable *prometheus.Desc
+	waiting     *prometheus.Desc
+	births      *prometheus.Desc
+	handovers   *prometheus.Desc
+	updates     *prometheus.Desc
+	deleted     *prometheus.Desc
+	retirements *prometheus.Desc
+	retired     *prometheus.Desc
+	claimsGone  *prometheus.Desc
+	refused     *prometheus.Desc
+	claimsLost  *prometheus.Desc
+	crashLoop   *prometheus.Desc
+
+	holeDuration, inPlaceDuration histogramDesc
 }
 
 func poolDesc(name, help string, more ...string) *prometheus.Desc {
@@ -59,13 +64,20 @@ func newPoolDescs() poolDescs {
 		waiting:     poolDesc("waiting", "1 while the StatefulCluster waits for this reason.", "reason"),
 		births:      poolDesc("births_total", "Pods of new identities that lockstep created."),
 		handovers:   poolDesc("handovers_total", "Pods that lockstep created with the claims of a former pod of the same name."),
-		updates:     poolDesc("inplace_updates_total", "Pods that lockstep updated in place."),
+		updates:     poolDesc("inplace_updates_total", "Updates of pods in place that have ended, by outcome: completed; corrected, handover or replaced (before the pod was available, lockstep gave it a newer template, handed its identity over, or gave its identity up); lost (the pod ended without lockstep, or left the StatefulCluster); withdrawn (the update became impossible, so the pod runs as before).", "outcome"),
 		deleted:     poolDesc("pods_deleted_total", "Pods that lockstep deleted, by reason.", "reason"),
 		retirements: poolDesc("retirements_total", "Identities that ended and left claims, by reason.", "reason"),
 		retired:     poolDesc("retired_claims", "Claims of identities that have ended."),
-		claimsGone:  poolDesc("claims_deleted_total", "Claims of ended identities that lockstep deleted because the policy says so."),
+		claimsGone:  poolDesc("claims_deleted_total", "Claims of ended identities that lockstep deleted, by the field of spec.persistentVolumeClaimRetentionPolicy that says so: whenScaled, whenReplaced, retiredTTLSeconds or retiredLimit. Claims that Kubernetes or a person deletes do not count.", "policy"),
+		refused:     poolDesc("births_refused_total", "Attempts to create pods or their claims that the API server refused, for example because of a quota."),
+		claimsLost:  poolDesc("claims_lost_total", "Pods that lockstep replaced because a claim that they used was deleted."),
+		crashLoop:   poolDesc("crash_loop_expiry_timestamp_seconds", "Unix time at which lockstep gives up the first identity whose pod is in a crash loop, unless the pod becomes Ready before."),
 		holeDuration: histogramDesc{
 			prometheus.NewDesc("lockstep_statefulcluster_hole_seconds", "Time from the first plan that found a pod missing until as many pods as asked for were available, of all StatefulClusters.", nil, nil),
+			[]float64{1, 5, 15, 30, 60, 120, 300, 900, 3600},
+		},
+		inPlaceDuration: histogramDesc{
+			prometheus.NewDesc("lockstep_statefulcluster_inplace_seconds", "Time from the record of an update of a pod in place until the pod was available, of all StatefulClusters.", nil, nil),
 			[]float64{1, 5, 15, 30, 60, 120, 300, 900, 3600},
 		},
 	}
@@ -74,7 +86,8 @@ func newPoolDescs() poolDescs {
 // Describe implements prometheus.Collector.
 func (d poolDescs) Describe(into chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
-		d.reconciles, d.desired, d.replicas, d.unavailable, d.waiting, d.births, d.handovers, d.updates, d.deleted, d.retirements, d.retired, d.claimsGone, d.holeDuration.Desc,
+		d.reconciles, d.desired, d.replicas, d.unavailable, d.waiting, d.births, d.handovers, d.updates, d.deleted, d.retirements, d.retired, d.claimsGone, d.refused, d.claimsLost, d.crashLoop,
+		d.holeDuration.Desc, d.inPlaceDuration.Desc,
 	} {
 		into <- one
 	}
@@ -87,13 +100,20 @@ func (m *poolMetrics) Collect(into chan<- prometheus.Metric) {
 	for _, key := range slices.SortedFunc(maps.Keys(m.known), comparePools) {
 		m.known[key].collect(into)
 	}
-	if m.hole.begun {
-		metric, err := m.hole.metric(m.holeDuration, m.born, nil)
-		if err != nil {
-			metric = prometheus.NewInvalidMetric(m.holeDuration.Desc, err)
-		}
-		into <- metric
+	m.collectDurations(&m.hole, m.holeDuration, into)
+	m.collectDurations(&m.inPlace, m.inPlaceDuration, into)
+}
+
+// collectDurations collects a histogram of all StatefulClusters.
+func (m *poolMetrics) collectDurations(h *histogram, desc histogramDesc, into chan<- prometheus.Metric) {
+	if !h.begun {
+		return
 	}
+	metric, err := h.metric(desc, m.born, nil)
+	if err != nil {
+		metric = prometheus.NewInvalidMetric(desc.Desc, err)
+	}
+	into <- metric
 }
 
 func comparePools(a, b poolKey) int {
@@ -108,6 +128,7 @@ type PoolState struct {
 	Waiting                                                  []string
 	Missing                                                  bool // a pod that is asked for does not exist
 	RetiredClaims                                            int
+	CrashLoopEnds                                            time.Time // when an identity is given up because of a crash loop; zero: none is
 }
 
 // PoolMetrics are the metrics of one StatefulCluster. All methods are safe for concurrent use.
@@ -115,8 +136,8 @@ type PoolMetrics struct {
 	all *poolMetrics
 	key poolKey
 
-	reconciles, deleted, retirements       tallies
-	births, handovers, updates, claimsGone uint64
+	reconciles, deleted, retirements, updates, claimsGone tallies
+	births, handovers, refused, claimsLost                uint64
 
 	shown PoolState
 	hole  time.Time // since when a pod has been missing, and not all are available; zero: none is
@@ -160,8 +181,15 @@ func (p *PoolMetrics) Born(pods int) { p.change(func() { p.births += uint64(max(
 // HandedOver counts the next pod of an identity.
 func (p *PoolMetrics) HandedOver() { p.change(func() { p.handovers++ }) }
 
-// UpdatedInPlace counts a pod that was updated in place.
-func (p *PoolMetrics) UpdatedInPlace() { p.change(func() { p.updates++ }) }
+// UpdateEnded counts an update of a pod in place. Outcomes come from a fixed set.
+func (p *PoolMetrics) UpdateEnded(outcome string) {
+	p.change(func() { p.updates.add(1, outcome, "") })
+}
+
+// UpdatedInPlace records how long the update of a pod in place took that is complete.
+func (p *PoolMetrics) UpdatedInPlace(took time.Duration) {
+	p.change(func() { p.all.inPlace.observe(p.all.inPlaceDuration.bounds, took, trace.SpanContext{}) })
+}
 
 // PodDeleted counts a deleted pod, by the code of the reason.
 func (p *PoolMetrics) PodDeleted(reason string) {
@@ -173,10 +201,16 @@ func (p *PoolMetrics) Retired(reason string) {
 	p.change(func() { p.retirements.add(1, reason, "") })
 }
 
-// ClaimsDeleted counts claims that lockstep deleted.
-func (p *PoolMetrics) ClaimsDeleted(claims int) {
-	p.change(func() { p.claimsGone += uint64(max(claims, 0)) })
+// ClaimsDeleted counts claims that lockstep deleted, by the field of the policy that says so.
+func (p *PoolMetrics) ClaimsDeleted(policy string, claims int) {
+	p.change(func() { p.claimsGone.add(uint64(max(claims, 0)), policy, "") })
 }
+
+// BirthRefused counts an attempt to create pods or claims that the API server refused.
+func (p *PoolMetrics) BirthRefused() { p.change(func() { p.refused++ }) }
+
+// ClaimsLost counts pods that were replaced because they have lost a claim.
+func (p *PoolMetrics) ClaimsLost(pods int) { p.change(func() { p.claimsLost += uint64(max(pods, 0)) }) }
 
 // Show replaces the state. A hole begins when a pod is missing, and ends when as many pods as asked for are available.
 func (p *PoolMetrics) Show(state PoolState) {
@@ -189,7 +223,7 @@ func (p *PoolMetrics) Show(state PoolState) {
 			p.all.hole.observe(p.all.holeDuration.bounds, max(state.At.Sub(p.hole), 0), trace.SpanContext{})
 			p.hole = time.Time{}
 		}
-		p.all.hole.begun = true
+		p.all.hole.begun, p.all.inPlace.begun = true, true
 	})
 }
 
@@ -220,9 +254,14 @@ func (p *PoolMetrics) collect(into chan<- prometheus.Metric) {
 	}
 	one(d.births, prometheus.CounterValue, float64(p.births))
 	one(d.handovers, prometheus.CounterValue, float64(p.handovers))
-	one(d.updates, prometheus.CounterValue, float64(p.updates))
-	one(d.claimsGone, prometheus.CounterValue, float64(p.claimsGone))
+	one(d.refused, prometheus.CounterValue, float64(p.refused))
+	one(d.claimsLost, prometheus.CounterValue, float64(p.claimsLost))
+	if !s.CrashLoopEnds.IsZero() {
+		one(d.crashLoop, prometheus.GaugeValue, float64(s.CrashLoopEnds.Unix()))
+	}
 	counts(d.reconciles, p.reconciles)
 	counts(d.deleted, p.deleted)
 	counts(d.retirements, p.retirements)
+	counts(d.updates, p.updates)
+	counts(d.claimsGone, p.claimsGone)
 }
