@@ -23,7 +23,7 @@ var surfaces = map[Code][]Surface{
 	HoldUnreadable:        {InWaits, InPools, InRefusals},
 	InvalidMaxUnavailable: {InRemarks},
 	EmptyGroupName:        {InRemarks},
-	RequestForbidden:      {InWaits},
+	RequestForbidden:      {InWaits, InPools},
 	InvalidPrepareCall:    {InWaits, InRefusals},
 	PodOnHostNetwork:      {InWaits, InRefusals},
 	InvalidDownscaleTime:  {InWaits, InRefusals},
