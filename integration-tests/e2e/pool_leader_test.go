@@ -28,18 +28,18 @@ type operation struct {
 // StatefulClusters. The next leader completes each of these operations.
 func (w *world) completesOperations(t *testing.T) {
 	t.Parallel()
-	long := []*operation{w.creation(t), w.updateInPlace(t), w.surge(t)}
-	short := []*operation{w.handOver(t), w.downscale(t)} // which would not be underway any more when the others are
-	for _, o := range slices.Concat(long[1:], short) {
+	creation, update, surge, handOver, downscale := w.creation(t), w.updateInPlace(t), w.surge(t), w.handOver(t), w.downscale(t)
+	for _, o := range []*operation{update, surge, handOver, downscale} {
 		o.before = o.settles()
 	}
-	w.killsTheLeaderDuring(t, long, short)
-	for _, o := range slices.Concat(long, short) {
+	w.killsTheLeaderDuring(t, []*operation{creation, update, surge}, []*operation{handOver, downscale}) // these are underway for less time
+	for _, o := range []*operation{creation, update, surge, handOver, downscale} {
 		o.end()
 	}
 }
 
-// killsTheLeaderDuring starts operations, kills the leader when all of them are underway, and waits until another process leads.
+// killsTheLeaderDuring starts groups of operations one after the other, kills the leader when all of them are underway, and waits
+// until another process leads.
 func (w *world) killsTheLeaderDuring(t *testing.T, groups ...[]*operation) {
 	t.Helper()
 	w.leading.Lock()
