@@ -33,6 +33,7 @@ func (w *world) drains(t *testing.T) {
 		each.budgets = []judge.Budget{{Group: group, Limit: 1}}
 		w.run(t, "apply", "--namespace="+each.name, "-f", "testdata/budget.yaml")
 	}
+	pools := w.poolsOn(t, drained, kept)
 	w.run(t, "cordon", kept) // so that every member has to be evicted
 	s.create(zone("a", 2, twoDown), zone("b", 2, twoDown), zone("c", 2, twoDown))
 	alone.create(zone("a", 2, twoDown)) // without another zone that waits, only the budget delays its second pod
@@ -49,6 +50,9 @@ func (w *world) drains(t *testing.T) {
 			t.Errorf("the nodes %q carry %v", drained, left)
 		}
 		each.wantDepartures(pods)
+	}
+	for _, p := range pools {
+		p.wantDrained(kept)
 	}
 	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), former) })
 	if now, err := w.admin.CoreV1().Pods(home).Get(t.Context(), leader.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

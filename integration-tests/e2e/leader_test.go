@@ -60,6 +60,23 @@ func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.
 	w.works(t)
 }
 
+// killsTheLeader kills the process of the leader with SIGKILL and returns the leader's name.
+func (w *world) killsTheLeader(t *testing.T) (former string) {
+	t.Helper()
+	former, leader, err := w.leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := processOf(leader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(process, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	return former
+}
+
 // leadsNoMore returns an error while this process is the leader.
 func (w *world) leadsNoMore(ctx context.Context, former string) error {
 	now, _, err := w.leader(ctx)

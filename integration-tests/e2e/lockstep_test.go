@@ -18,6 +18,10 @@ func TestLockstepOnRealNodes(t *testing.T) {
 		t.Run("a StatefulCluster is updated in place", w.updatesAPoolInPlace)
 		t.Run("a StatefulCluster gets other resources, and these before another image", w.resizesAPool)
 		t.Run("the disks of a StatefulCluster stay when its pods are replaced", w.handsOverAPool)
+		t.Run("a StatefulCluster is updated as its strategy says", w.updatesByStrategy)
+		t.Run("claims of a StatefulCluster are deleted as their policy says, and grow", w.deletesClaims)
+		t.Run("an identity of a StatefulCluster is replaced or kept as a user asks", w.keepsIdentities)
+		t.Run("a pod of a StatefulCluster is evicted once the replacement of another one is Ready", w.evictsWithinTheBudget)
 		t.Run("three zones in two namespaces roll", w.rolls)
 		t.Run("an image that does not exist stops at one pod and a good one repairs it", w.repairsABadImage)
 		t.Run("members that end at once stop at one pod and better ones repair it", w.repairsMembersThatEnd)
@@ -27,6 +31,7 @@ func TestLockstepOnRealNodes(t *testing.T) {
 	})
 	t.Run("the leader ends", func(t *testing.T) {
 		t.Run("a store on a StatefulCluster loses nodes and no write", w.keepsWrites)
+		t.Run("each operation of StatefulClusters is completed although the leader is killed", w.completesOperations)
 		t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
 	})
 	t.Run("two nodes are drained at once within the budget", w.drains)

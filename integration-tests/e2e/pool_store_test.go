@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -36,23 +35,7 @@ func (w *world) keepsWrites(t *testing.T) {
 	p.scales(6)
 	p.recovers(6)
 
-	w.leading.Lock()
-	defer w.leading.Unlock()
-	former, leader, err := w.leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	process, err := processOf(leader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(process, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	p.losesMemberOn(spare[1], w.nodes[1], 6)
-	if err := w.leadsNoMore(t.Context(), former); err != nil {
-		t.Errorf("another process should have replaced the member: %v", err)
-	}
+	p.losesMemberAndLeader(spare[1], w.nodes[1], 6)
 	p.recovers(6)
 
 	p.scales(5)
@@ -73,6 +56,49 @@ func (p *pool) losesMemberOn(node *realnode.Node, instead string, replicas int) 
 		p.t.Fatal(err)
 	}
 	p.losesNode(node, instead, replicas, p.memberOn(members, node.Name()))
+}
+
+// losesMemberAndLeader switches off a node with one member, and kills the leader while the new member waits for a disk. The next
+// leader does what is left.
+func (p *pool) losesMemberAndLeader(node *realnode.Node, instead string, replicas int) {
+	p.t.Helper()
+	p.leading.Lock()
+	defer p.leading.Unlock()
+	p.works(p.t)
+	members, err := p.members(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	lost := p.memberOn(members, node.Name())
+	if err := p.switchesOff(p.t.Context(), node); err != nil {
+		p.t.Fatal(err)
+	}
+	eventually(p.t, "a new member waits for a disk", func() error { return p.waitsForDisk(members) })
+	former := p.killsTheLeader(p.t)
+	eventually(p.t, "another process leads", func() error { return p.leadsNoMore(p.t.Context(), former) })
+	if err := p.waitsForDisk(members); err != nil {
+		p.t.Errorf("the replacement is complete, although there was no disk: %v", err)
+	}
+	p.addDisks(instead)
+	p.serves(replicas, lost.Name)
+	p.removesByForce(lost)
+	p.wantEnded(lost, "NodeGone")
+	p.works(p.t)
+}
+
+// waitsForDisk returns an error unless one member is new and has no node.
+func (p *pool) waitsForDisk(before []corev1.Pod) error {
+	now, err := p.members(p.t.Context())
+	if err != nil {
+		return err
+	}
+	former := func(pod corev1.Pod) bool {
+		return slices.ContainsFunc(before, func(b corev1.Pod) bool { return b.UID == pod.UID })
+	}
+	if now = slices.DeleteFunc(now, former); len(now) != 1 || now[0].Spec.NodeName != "" {
+		return fmt.Errorf("%d members are new", len(now))
+	}
+	return nil
 }
 
 // isUpdated returns an error unless that many members run the new image.

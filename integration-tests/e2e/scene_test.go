@@ -36,6 +36,7 @@ type scene struct {
 	zones   []string
 	witness *judge.Observer
 	budgets []judge.Budget
+	by      guarding // whether lockstep judges evictions and downscales of the namespace
 
 	disruptions int // minimum number of disruptions that the judge must find
 }
@@ -44,7 +45,7 @@ type scene struct {
 // ends, it judges the history, with at least this number of disruptions, and deletes the namespace.
 func (w *world) scene(t *testing.T, name string, disruptions int) *scene {
 	t.Helper()
-	s := &scene{world: w, t: t, name: namePrefix + name, disruptions: disruptions}
+	s := &scene{world: w, t: t, name: namePrefix + name, by: guarded, disruptions: disruptions}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: map[string]string{optIn: "true", maker: "e2e"}}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -179,7 +180,7 @@ func (s *scene) judge() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, objection := range objections(history, requests, guarded, s.disruptions, s.budgets...) {
+	for _, objection := range objections(history, requests, s.by, s.disruptions, s.budgets...) {
 		s.t.Error(objection)
 	}
 }

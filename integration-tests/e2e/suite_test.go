@@ -63,5 +63,8 @@ func prepare(dir string) error {
 	if err := buildDemo(ctx, dir); err != nil {
 		return err
 	}
+	if err := buildPlugin(ctx, dir); err != nil {
+		return err
+	}
 	return images.Write(ctx, repository, filepath.Join(dir, imagesFolder), images.All...)
 }

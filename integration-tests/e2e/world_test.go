@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -108,6 +109,9 @@ func (w *world) try(ctx context.Context, args ...string) error {
 func (w *world) answer(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, w.kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)
+	if enclosure.Inside() {
+		command.Env = append(command.Env, "PATH="+enclosure.Dir()+":"+os.Getenv("PATH")) // with the plugin
+	}
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	out, err := command.Output()
