@@ -14,11 +14,12 @@ func (p *poolState) surgeWanted() int {
 	}
 	most, lowered := s.MaxSurge.Of(p.Object.Replicas), p.toScaleDown()
 	outdated, known := p.toRecreate()
-	existing := len(p.staying) + len(p.recordedOver) + len(p.unrecordedHandovers()) - p.Object.Replicas - lowered
+	existing := len(p.staying) - p.Object.Replicas - lowered
+	kept := len(p.recordedOver) + len(p.unrecordedHandovers())
 	toCreate := outdated - s.Partition.Of(p.Object.Replicas)
 	switch {
 	case !known || p.paused() && outdated > 0:
-		return max(0, min(most, existing))
+		return max(0, min(most, existing+kept))
 	case lowered > 0:
 		return max(0, min(most, toCreate, existing))
 	}

@@ -50,7 +50,7 @@ var rules = []Rule{
 	{"ExactGrant", withinBudget, "an eviction is allowed for the very pod that the snapshot shows, or at the version that is shown where it may serve again", nil, breaksExactGrant},
 	{"SurplusExact", exactly, "the pods that stay, and the identities that wait for their next pod, are as many as asked for", breaksSurplusExact, nil},
 	{"LoweredOnly", exactly, "where the Lease records how many pods were asked for, not more pods leave because fewer are", breaksLoweredOnly, nil},
-	{"LoweredFirst", exactly, "a pod leaves for a new identity by an update only if pods are asked for, and once all of those leave that leave because fewer are", breaksLoweredFirst, nil},
+	{"LoweredFirst", exactly, "pods leave for new identities by updates only if pods are asked for, and only so many that all can leave as such that leave because fewer are", breaksLoweredFirst, nil},
 	{"OwnPodsOnly", exactly, "a pod is adopted only after a live read, if it belongs to nothing, under the identity that its name shows and no other pod has", breaksOwnPodsOnly, nil},
 	{"DoubtKept", doubt, "no identity whose pod may come back is given up while more pods are unavailable than maxUnhealthy, or while no other pod is available", breaksDoubtKept, nil},
 	{"EndedWithoutPod", data, "the claims of an identity are marked only after a live read shows no pod of it", breaksEndedWithoutPod, nil},

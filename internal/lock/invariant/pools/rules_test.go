@@ -293,15 +293,15 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"one leaves that was recorded":               {"", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ScaledDown).has(intent("a", reason.ScaledDown))},
 		"one leaves although no fewer are asked for": {"LoweredOnly", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ScaledDown)},
 		"an update if no pods are asked for":         {"LoweredFirst", three().edit(func(c *change) { c.Object.Replicas = 0 }).deletes("a", reason.UpdatedByNewIdentity)},
-		"an update before one leaves": {"LoweredFirst", three().edit(func(c *change) {
-			c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 3, Recorded: true}
+		"updates of pods that are to leave": {"LoweredFirst", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
+		}).deletes("a", reason.UpdatedByNewIdentity).deletes("b", reason.UpdatedByNewIdentity)},
+		"an update of the pod that stays": {"", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
 		}).deletes("a", reason.UpdatedByNewIdentity)},
-		"an update after one has left": {"", three().edit(func(c *change) {
-			c.Object.Replicas, c.Part = 3, pool.Part{Replicas: 4, Recorded: true}
-		}).deletes("a", reason.UpdatedByNewIdentity)},
-		"an update while one leaves": {"", three().edit(func(c *change) {
-			c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 3, Recorded: true}
-		}).deletes("a", reason.ScaledDown).deletes("b", reason.UpdatedByNewIdentity)},
+		"updates beside one that leaves": {"LoweredFirst", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
+		}).deletes("a", reason.ScaledDown).deletes("b", reason.UpdatedByNewIdentity).deletes("c", reason.UpdatedByNewIdentity)},
 		"one is too many":                          {"", three().edit(func(c *change) { c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true} }).deletes("a", reason.ReplicasExceeded)},
 		"one leaves as too many, and too few stay": {"SurplusExact", three().edit(func(c *change) { c.Part = pool.Part{Replicas: 3, Recorded: true} }).deletes("a", reason.ReplicasExceeded)},
 		"the last copy is too many": {"DoubtKept", three().edit(func(c *change) {

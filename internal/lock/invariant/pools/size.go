@@ -73,11 +73,12 @@ func breaksLoweredOnly(v *view, steps []plan.Action) string {
 // breaksLoweredFirst checks that pods which leave because fewer are asked for leave as such: what becomes of their claims depends on it.
 func breaksLoweredFirst(v *view, steps []plan.Action) string {
 	last, leave := "", map[string]bool{}
-	lowered := v.Part.Replicas - v.Object.Replicas
+	lowered, updated := v.Part.Replicas-v.Object.Replicas, 0
 	for _, d := range disruptions(steps) {
 		leave[d.Pod] = isSurplus(d.Because)
 		if d.Because == reason.UpdatedByNewIdentity {
 			last = d.Pod
+			updated++
 		}
 		recorded := slices.ContainsFunc(v.Hold.Intents, func(i plan.Intent) bool { return i.UID == d.UID && i.Cause == reason.ScaledDown })
 		if d.Because == reason.ScaledDown && !recorded {
@@ -90,8 +91,8 @@ func breaksLoweredFirst(v *view, steps []plan.Action) string {
 			stay++
 		}
 	}
-	late := v.Part.Recorded && lowered > 0 && stay > v.Object.Replicas
-	if last != "" && (v.Object.Replicas == 0 || late) {
+	tooFew := v.Part.Recorded && stay-updated < min(lowered, stay-v.Object.Replicas) // that can still leave because fewer are asked for
+	if last != "" && (v.Object.Replicas == 0 || tooFew) {
 		return fmt.Sprintf("%s is replaced by a new identity, and %d pods are asked for, where %d were", last, v.Object.Replicas, v.Part.Replicas)
 	}
 	return ""
