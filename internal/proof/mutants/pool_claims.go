@@ -59,6 +59,27 @@ var claimsOfPools = []Mutant{
 		Test:  updatesOfPool + "claims of a pod that exists are not deleted", Rule: "DELETE persistentvolumeclaims",
 	},
 	{
+		Name:  "pod whose claims stay, taken for one that cannot be read",
+		Edits: []Edit{{actClaims, "\tcase err == nil:\n", "\tcase false:\n"}},
+		Test:  "internal/act TestClaimsOfAPodThatExistsWaitForAPerson/the pod exists", Rule: "is of class again, want human",
+		Remark: "the next case returns an error without a class, so the claims stay",
+	},
+	{
+		Name:  "claims of one identity that ended at different times, deleted by the last one listed",
+		Edits: []Edit{{poolClaims, "latest(s.ended, c.Ended), s.keep", "c.Ended, s.keep"}},
+		Test:  poolScenarios + "claims-of-one-identity-that-ended-at-different-times-are-kept-from-the-latest-one", Rule: "delete 3 claims of b",
+	},
+	{
+		Name:  "identities that a person keeps, not among those that keep their claims",
+		Edits: []Edit{{poolClaims, "if s.keep || policy == \"\" {\n\t\t\tkept++\n", "if s.keep || policy == \"\" {\n\t\t\tkept += one(!s.keep)\n"}},
+		Test:  poolScenarios + "an-identity-that-a-person-keeps-counts-among-those-that-keep-their-claims", Rule: "nothing",
+	},
+	{
+		Name:  "identities that a person keeps, not counted if a policy would give them up",
+		Edits: []Edit{{poolClaims, "if s.keep || policy == \"\" {\n\t\t\tkept++\n", "if s.keep || policy == \"\" {\n\t\t\tkept += one(policy == \"\")\n"}},
+		Test:  poolScenarios + "an-identity-that-a-person-keeps-counts-among-those-that-keep-their-claims", Rule: "nothing",
+	},
+	{
 		Name:  "claims of a hand-over whose record is lost deleted",
 		Edits: []Edit{{poolClaims, "return lostInHandover(c) || keepsScaled", "return lostInHandover(c) && keepsScaled"}},
 		Test:  poolScenarios + "claims-of-a-hand-over-whose-record-is-lost-are-not-deleted", Rule: "delete 1 claims of a",
