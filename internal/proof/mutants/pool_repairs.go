@@ -125,6 +125,16 @@ var poolRepairs = []Mutant{
 		Test:  poolScenarios + "a-pod-that-is-not-ready-is-kept", Rule: "delete web-b",
 	},
 	{
+		Name:  "pod that is not ready, given no time to start",
+		Edits: []Edit{{poolRepair, "latest(pod.NotReady.Add(l.NotReady), pod.Created.Time().Add(l.Startup), p.nextAttempt())", "latest(pod.NotReady.Add(l.NotReady), p.nextAttempt())"}},
+		Test:  poolScenarios + "a-pod-that-still-has-time-to-start-is-not-given-up", Rule: "delete web-b",
+	},
+	{
+		Name:  "pause between repairs of ill pods that doubles without end",
+		Edits: []Edit{{poolRepair, "<< min(len(given), mostDoublings)", "<< len(given)"}},
+		Test:  poolScenarios + "the-pause-between-repairs-of-ill-pods-doubles-six-times-at-most", Rule: "wait web",
+	},
+	{
 		Name:  "surplus that spares the pod of a lost node",
 		Edits: []Edit{{poolSurplus, "\t\tfirst(p.ails(&a), p.ails(&b)),\n", ""}},
 		Test:  poolScenarios + "the-pod-of-a-lost-node-leaves-first", Rule: "delete web-a",
