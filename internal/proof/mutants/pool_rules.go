@@ -25,6 +25,16 @@ var rulesOfPools = []Mutant{
 	withoutRuleOfEvictions("GrantWithinBudget", "a pod while another is down"),
 	withoutRuleOfEvictions("ExactGrant", "a pod that is down at any version"),
 	{
+		Name:  "rule about claims that takes the time of the last claim listed",
+		Edits: []Edit{{"internal/lock/invariant/pools/claims.go", "case c.Ended.After(ended):", "default:"}},
+		Test:  rulesOfPlans + "claims of which one is not old enough", Rule: `want "ClaimKept"`,
+	},
+	{
+		Name:  "rule about claims that takes the time of the first claim listed",
+		Edits: []Edit{{"internal/lock/invariant/pools/claims.go", "case c.Ended.After(ended):", "case ended.IsZero():"}},
+		Test:  rulesOfPlans + "claims of which one is not old enough", Rule: `want "ClaimKept"`,
+	},
+	{
 		Name:  "plan of a pool that breaks a rule and is carried out",
 		Edits: []Edit{{"internal/control/pools/controller.go", "broken != nil {\n\t\treturn loop.After(hold.ReportAfter), c.refuse", "broken != nil && c.DryRun == (key.Name == \"\") {\n\t\treturn loop.After(hold.ReportAfter), c.refuse"}},
 		Test:  "internal/control/pools TestPlanThatViolatesAnInvariantIsNotCarriedOut", Rule: "want a violation of class human",

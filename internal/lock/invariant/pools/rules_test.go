@@ -159,6 +159,15 @@ func spentA() *change {
 	return c.plans(pool.DeleteClaims{Pool: "web", ID: "a", Claims: c.Claims[:1]})
 }
 
+// endedInTurns is spentA with claims that say different times, the latest one in the middle.
+func endedInTurns() *change {
+	return spentA().edit(func(c *change) {
+		c.claim("a").Name, c.claim("a").Name = "web-logs-a", "web-cache-a"
+		c.spent(reason.ScaledDown)
+		c.Claims[0].Ended, c.last().Ended = now.Add(-2*time.Hour), now.Add(-2*time.Hour)
+	})
+}
+
 // lostInHandover is spentA of an identity that was being handed over when its record was lost.
 func lostInHandover() *change {
 	return spentA().spent(reason.IdentityLost).edit(func(c *change) { c.Claims[0].From = "former" })
@@ -351,6 +360,8 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"claims of an earlier object":                       {"ClaimKept", spentA().plans(pool.DeleteClaims{Pool: "web", ID: "z", Claims: []pool.Claim{{ID: "z", Pool: "former"}}})},
 		"claims that are old enough":                        {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
 		"claims that are not old enough":                    {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
+		"claims of which one is not old enough":             {"ClaimKept", endedInTurns().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
+		"claims of which the latest one is old enough":      {"", endedInTurns().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
 		"claims beyond the limit":                           {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
 		"claims beyond the limit that were handed over":     {"ClaimKept", lostInHandover().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
 		"claims that were handed over":                      {"ClaimKept", lostInHandover().edit(func(c *change) { c.Object.Claim.DeleteWhenReplaced = true })},
