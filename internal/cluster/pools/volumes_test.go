@@ -140,24 +140,24 @@ func TestALookAtVolumesShowsWhatAPodWaitsFor(t *testing.T) {
 	}
 }
 
-// The first of two looks counts, and those at other pods stay while these exist.
+// The first of the looks that show a volume out of reach counts. Looks at other pods stay while these pods exist.
 func TestALookAtVolumesKeepsWhatTheOthersHaveShown(t *testing.T) {
 	missing := &volumes{server: &server{}, claims: map[string]string{"db-data-a": "one"}, volumes: map[string]string{"one": "n"}}
 	o, s := newObserver(t, missing), waiting("db-data-a")
-	other := s.Pods[0]
-	other.Name, other.UID = "db-b", "q"
-	s.Pods = append(s.Pods, other)
+	other, waits := s.Pods[0], s.Pods[0]
+	other.Name, other.UID, waits.Name, waits.UID = "db-b", "q", "db-c", "r"
+	s.Pods = append(s.Pods, other, waits)
 	earlier := pool.VolumeLook{At: start.Add(-time.Minute), Since: start.Add(-time.Hour), Unreachable: true}
 	o.checks.update(key, func(c *check) {
-		c.volumes = map[string]pool.VolumeLook{"p": earlier, "q": earlier, "gone": earlier}
+		c.volumes = map[string]pool.VolumeLook{"p": earlier, "q": earlier, "r": {At: earlier.At, Since: earlier.Since, Waits: "claim db-data-a, 1 nodes"}, "gone": earlier}
 	})
 	o.checks.fill(s)
-	if err := o.LookAtVolumes(t.Context(), s, []string{"db-a"}); err != nil {
+	if err := o.LookAtVolumes(t.Context(), s, []string{"db-a", "db-c"}); err != nil {
 		t.Fatal(err)
 	}
 	next := waiting("db-data-a")
 	o.checks.fill(next)
-	want := map[string]pool.VolumeLook{"p": {At: start, Since: earlier.Since, Unreachable: true}, "q": earlier}
+	want := map[string]pool.VolumeLook{"p": {At: start, Since: earlier.Since, Unreachable: true}, "q": earlier, "r": {At: start, Since: start, Unreachable: true}}
 	if diff := cmp.Diff(want, next.Volumes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -1,13 +1,19 @@
 package pools
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
 func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
@@ -34,6 +40,37 @@ func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
 		t.Error("a forgotten status is not written again")
 	}
 }
+
+// Without that, a status that an API server has not accepted would stay unwritten until it changes again.
+func TestAStatusThatWasNotWrittenIsWrittenAgain(t *testing.T) {
+	for _, refused := range []bool{true, false} {
+		requests := 0
+		client, err := dynamic.NewForConfig(&rest.Config{Host: "http://api", QPS: -1, Transport: transport(func() *http.Response {
+			if requests++; refused {
+				return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
+			}
+			return apitest.Answer(http.StatusOK, map[string]any{"kind": "StatefulCluster", "apiVersion": "lockstep.dev/v1alpha1", "metadata": map[string]any{"name": "db"}})
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := world{}
+		c := w.controller(true, freshness.NewLog())
+		c.Client, c.DryRun = client, false
+		seen, want := observed(false, 1, "a"), map[bool]int{true: 2, false: 1}[refused]
+		for range 2 {
+			c.statuses.write(t.Context(), c, seen, nil)
+		}
+		if requests != want {
+			t.Errorf("refused: %t; %d requests to write the status twice, want %d", refused, requests, want)
+		}
+	}
+}
+
+// transport answers each request.
+type transport func() *http.Response
+
+func (answer transport) RoundTrip(*http.Request) (*http.Response, error) { return answer(), nil }
 
 func TestTheStatusSaysWhatIsMissingAndUntilWhen(t *testing.T) {
 	seen, until := observed(false, 3, "a"), time.Date(2026, 11, 29, 12, 0, 0, 5, time.UTC)

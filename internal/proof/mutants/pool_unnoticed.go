@@ -392,6 +392,11 @@ var unnoticedInCaches = []Mutant{
 		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "Since",
 	},
 	{
+		Name:  "look that shows a volume in reach, taken for the first one out of reach",
+		Edits: []Edit{{volumesOfPools, "if look.Since = look.At; s.Volumes[p.UID].Unreachable {", "if look.Since = look.At; !s.Volumes[p.UID].At.IsZero() {"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "Since",
+	},
+	{
 		Name:  "looks at the volumes of other pods forgotten",
 		Edits: []Edit{{volumesOfPools, "looked && all[s.Pods[i].UID].At.IsZero()", "looked && false"}},
 		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "q",
@@ -520,6 +525,11 @@ var unnoticedInCaches = []Mutant{
 
 // unnoticedInWrites are mistakes in what is written for StatefulClusters that no test noticed when they were planted.
 var unnoticedInWrites = []Mutant{
+	{
+		Name:  "status that was not written, taken for written",
+		Edits: []Edit{{"internal/control/pools/status.go", "\tif err != nil {\n\t\ts.forget(seen.Key)\n", "\tif err != nil {\n"}},
+		Test:  "internal/control/pools TestAStatusThatWasNotWrittenIsWrittenAgain", Rule: "want 2",
+	},
 	{
 		Name:  "resize that a policy forbids, repeated for ever",
 		Edits: []Edit{{actStages, "apierrors.IsInvalid(err) || isForbiddenForGood(err) ||", "apierrors.IsInvalid(err) ||"}},
