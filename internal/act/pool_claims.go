@@ -16,7 +16,8 @@ import (
 )
 
 // deleteClaims deletes exactly the claims that were evaluated, all of one identity. No other code deletes claims. A pod
-// that lost its labels is in no list, so the pod of the identity is read by its name first.
+// that lost its labels is in no list, so the pod of the identity is read by its name first. If only some of the claims are
+// deleted, the error is a plan.PartialError.
 func (e *Executor) deleteClaims(ctx context.Context, s *pool.Snapshot, a pool.DeleteClaims) error {
 	name := pool.PodName(s.Key.Name, a.ID)
 	_, err := e.Client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -35,6 +36,9 @@ func (e *Executor) deleteClaims(ctx context.Context, s *pool.Snapshot, a pool.De
 		if err != nil {
 			errs = append(errs, fmt.Errorf("delete claim %s/%s: %w", s.Key.Namespace, c.Name, classify(err)))
 		}
+	}
+	if deleted := len(a.Claims) - len(errs); deleted > 0 && len(errs) > 0 {
+		return &plan.PartialError{Done: deleted, Errs: errs}
 	}
 	return errors.Join(errs...)
 }

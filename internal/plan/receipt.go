@@ -10,3 +10,16 @@ type Receipt struct {
 
 // ErrNotSent is the error of an action for whose request no time was left.
 var ErrNotSent = errors.New("the request was not sent")
+
+// PartialError is the error of an action that is done for some of its objects. Like a joined error, it unwraps to the errors
+// of the other objects.
+type PartialError struct {
+	Done int // objects
+	Errs []error
+}
+
+// Error returns the texts of the errors, one a line.
+func (e *PartialError) Error() string { return errors.Join(e.Errs...).Error() }
+
+// Unwrap returns the errors.
+func (e *PartialError) Unwrap() []error { return e.Errs }

@@ -16,6 +16,16 @@ var metricsOfPools = []Mutant{
 		Test:  "internal/plan/pool TestADeletionOfClaimsNamesTheFieldOfThePolicy/claims that say both reasons", Rule: "want one because of whenReplaced",
 	},
 	{
+		Name:  "metrics: deleted claims not counted beside one that is not deleted",
+		Edits: []Edit{{poolReport, "is && deletes {", "is && deletes && part.Done == len(a.Claims) {"}},
+		Test:  "internal/show/report TestWhatIsDoneToAStatefulClusterIsCounted", Rule: `policy="retiredTTLSeconds"} 2 is not among`,
+	},
+	{
+		Name:  "metrics: error of some claims that does not say how many are deleted",
+		Edits: []Edit{{actClaims, "deleted > 0 && len(errs) > 0 {", "deleted < 0 {"}},
+		Test:  "internal/act TestADeletionOfSomeClaimsSaysOfHowMany/one has changed", Rule: "want 2 claims",
+	},
+	{
 		Name:  "metrics: an update in place counted at each report",
 		Edits: []Edit{{followUpdates, "ended, u.ended = append(ended, EndedUpdate{outcome, u.Since, pod}), true", "ended = append(ended, EndedUpdate{outcome, u.Since, pod})"}},
 		Test:  outcomesOfUpdates + "it was complete before this process led", Rule: "-want +got",

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ func (r *Reporter) Pool(s *pool.Snapshot, steps []plan.Action, done []plan.Recei
 			countStep(metrics, receipt.Step)
 		case creates(receipt.Step) && isRefused(receipt.Err):
 			metrics.BirthRefused()
+		default:
+			countPart(metrics, receipt)
 		}
 	}
 	metrics.ClaimsLost(pool.LostClaims(s, done))
@@ -101,6 +104,15 @@ func countStep(metrics *telemetry.PoolMetrics, step plan.Action) {
 		metrics.Retired(string(a.Because))
 	case pool.DeleteClaims:
 		metrics.ClaimsDeleted(string(a.Policy), len(a.Claims))
+	}
+}
+
+// countPart counts the claims that an action has deleted before or after one that it could not delete. The next plan has an
+// action only for those that are left.
+func countPart(metrics *telemetry.PoolMetrics, receipt plan.Receipt) {
+	a, deletes := receipt.Step.(pool.DeleteClaims)
+	if part, is := errors.AsType[*plan.PartialError](receipt.Err); is && deletes {
+		metrics.ClaimsDeleted(string(a.Policy), part.Done)
 	}
 }
 
