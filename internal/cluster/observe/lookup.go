@@ -78,6 +78,9 @@ type Pod struct {
 	Unplaced    bool // the cache does not show its StatefulSet, so it is unknown whether the pod is held
 	Held        bool // it is disrupted under the hold of Key
 	Key         plan.Key
+	// Ambiguous is set if a StatefulSet created the pod according to the caches, and a StatefulCluster may have adopted it
+	// since. Then only a live read shows to which one it belongs.
+	Ambiguous bool
 	// Unclaimed is set if a StatefulSet created the pod and the caches show no hold for it. Then
 	// only a live read of the holds can decide (see Claims).
 	Unclaimed bool

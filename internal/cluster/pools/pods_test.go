@@ -80,6 +80,9 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 		"a pod that was adopted, which only the cache of groups shows": {adopted, true, false, false, observe.Pod{}, false, held},
 		"a pod that lost its StatefulCluster":                          {orphan, true, true, false, held, true, held},
 		"a pod of a StatefulCluster that does not exist any more":      {orphan, true, true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
+		"a pod of a StatefulSet with the name of such a pod": {
+			podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, false, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true, Ambiguous: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true},
+		},
 		"a pod of a StatefulSet that the caches do not show":           {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

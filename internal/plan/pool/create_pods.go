@@ -107,7 +107,8 @@ func (o *Object) limitsBirths() bool { return o.Ordered || o.ScaleMaxUnavailable
 
 // starts reports whether a pod is not available and has not had its time to become Ready.
 func (p *poolState) starts(pod *Pod) bool {
-	late := !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
+	startup := p.Object.Liveness.Startup
+	late := startup > 0 && !p.Now.Before(pod.Created.Time().Add(startup))
 	return pod.Active() && !p.available(pod) && !late
 }
 

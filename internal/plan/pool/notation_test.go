@@ -137,6 +137,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"grace":        duration(&s.Object.Strategy.Grace),
 			"timeout":      duration(&s.Object.HandoverTimeout),
 			"deadline":     duration(&s.Object.Deadline),
+			"startup":      duration(&s.Object.Liveness.Startup),
 			"nodelost":     duration(&s.Object.Liveness.NodeLost),
 			"notready":     duration(&s.Object.Liveness.NotReady),
 			"crashloop":    duration(&s.Object.Liveness.CrashLoop),

@@ -22,6 +22,7 @@ type poolState struct {
 	pausing      []Pod      // the same, that are not replaced yet
 	handovers    []handover // identities that wait for their next pod
 	recordedOver []handover // the same, with those for which there is no place
+	holdsBack    bool       // pods of earlier revisions are to stay there
 	surge        int        // how many pods more than asked for are wanted, because of an update
 	open         int        // intents that count
 	room         int        // how many more the hold can record
@@ -78,6 +79,7 @@ func newPoolState(seen *Snapshot) *poolState {
 			}
 		}
 	}
+	p.holdsBack = p.holdsEarlierBack()
 	slices.SortStableFunc(p.staying, p.leavesFirst)
 	slices.SortStableFunc(p.leaving, p.leavesFirst)
 	p.recordedOver = s.recordedHandovers()

@@ -144,7 +144,7 @@ func (s *Snapshot) Current() Revision {
 	newest := s.Newest()
 	current := newest
 	if recorded := s.revisionNamed(s.Object.Current); recorded.Name != "" {
-		if newest.Name != "" && s.atNewest() >= s.Object.Replicas {
+		if newest.Name != "" && s.atNewest() >= s.Object.Replicas && !s.hasEarlier() {
 			return newest
 		}
 		return recorded
@@ -168,6 +168,13 @@ func (s *Snapshot) revisionNamed(name string) Revision {
 		return Revision{}
 	}
 	return s.Revisions[i]
+}
+
+// hasEarlier reports whether an active pod has an earlier revision than the newest one. If replicas are lowered, such pods may be the
+// ones that stay.
+func (s *Snapshot) hasEarlier() bool {
+	newest := s.Newest().Name
+	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return s.owns(&p) && p.Active() && p.Revision != newest })
 }
 
 // atNewest counts the active pods at the newest revision.

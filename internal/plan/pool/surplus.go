@@ -55,11 +55,18 @@ func (p *poolState) leaveNoMore(leaves int) []plan.Action {
 	return steps
 }
 
-// isInDoubt reports whether a pod that is too many stays: fewer pods are not asked for, and its copy of the data may be needed.
+// isInDoubt reports whether a pod that is too many stays: fewer pods are not asked for, and its copy of the data may be needed. Where
+// it is not known whether fewer are asked for, the copy on a node that may come back stays while no other one is available.
 func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
 	isLost := p.ailing[pod.Name].cause == reason.NodeGone
 	isCopy := p.Object.Replicas > 0 && p.unwell(pod) && !isLost && !pod.Asked && !p.hasNoData(pod)
-	return because == reason.ReplicasExceeded && isCopy && !p.mayGiveUpInDoubt(pod)
+	switch {
+	case !isCopy || p.mayGiveUpInDoubt(pod):
+		return false
+	case because == reason.ReplicasExceeded:
+		return true
+	}
+	return !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0
 }
 
 // isSurplus reports whether a pod leaves because it is too many.
@@ -149,12 +156,29 @@ func (p *poolState) leavesFirst(a, b Pod) int {
 		first(!a.Up(), !b.Up()),
 		first(!p.available(&a), !p.available(&b)),
 		cmp.Compare(a.Cost, b.Cost),
-		first(a.Revision != p.newest.Name, b.Revision != p.newest.Name),
+		first(p.isUnwanted(a.Revision), p.isUnwanted(b.Revision)),
 		-a.ReadySince.Compare(b.ReadySince),
 		-cmp.Compare(a.Restarts, b.Restarts),
 		-cmp.Compare(a.Created, b.Created),
 		cmp.Compare(a.Name, b.Name),
 	)
+}
+
+// isUnwanted reports whether pods of a revision leave before others: those of earlier revisions, but those of the newest one while a
+// person holds the others back.
+func (p *poolState) isUnwanted(revision string) bool {
+	return (revision != p.newest.Name) != p.holdsBack
+}
+
+// holdsEarlierBack reports whether the pods of earlier revisions are to stay there: updates are paused, or not more pods have such a
+// revision than the partition keeps.
+func (p *poolState) holdsEarlierBack() bool {
+	earlier := 0
+	for i := range p.staying {
+		earlier += one(p.staying[i].Revision != p.newest.Name)
+	}
+	partition := p.Object.Strategy.Partition
+	return p.paused() || partition != Share{} && earlier <= partition.Of(p.Object.Replicas)
 }
 
 // first orders what has a property before what has it not.

@@ -12,6 +12,16 @@ const (
 // poolEvictions are mistakes in how lockstep answers evictions of the pods of StatefulClusters.
 var poolEvictions = []Mutant{
 	{
+		Name:  "pod of a zone that may be a StatefulCluster's, judged without a live read",
+		Edits: []Edit{{podEviction, "live.UID != cached.UID || live.Key != cached.Key || live.Held != cached.Held", "live.UID == \"never\""}},
+		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer", Rule: "a_StatefulCluster_may_have_adopted_it,_and_has",
+	},
+	{
+		Name:  "pods of zones with the name of a StatefulCluster's pods that are never evicted",
+		Edits: []Edit{{poolPods, "!shown || pod.OutsideStatefulSets() || namesPod.MatchString(name)", "true || pod.OutsideStatefulSets() || shown"}},
+		Test:  "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName", Rule: "a_pod_of_a_StatefulSet_with_the_name_of_such_a_pod",
+	},
+	{
 		Name:  "eviction of a pod that is about to be adopted, before it counts",
 		Edits: []Edit{{poolEvict, "case p.Object.Deleting, orphan && !p.waitsForAdoption(&pod):", "case p.Object.Deleting, orphan:"}},
 		Test:  evictionsOfPool + "a pod that lost its owner stays until it is adopted", Rule: "yes",
@@ -138,7 +148,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pod of a pool unguarded while the watch of pools is late",
-		Edits: []Edit{{poolPods, "\tif !exists && p.mayBeOurs(namespace, name) {\n\t\treturn observe.Pod{}, false\n\t}\n", "\t_ = exists\n"}},
+		Edits: []Edit{{poolPods, "\tif !exists && p.mayBeOurs(namespace, name) {\n", "\tif false {\n"}},
 		Test:  podsByName + "a pod that only the cache of groups shows", Rule: "known: true",
 	},
 	{

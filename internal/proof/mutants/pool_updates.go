@@ -58,6 +58,31 @@ var poolUpdates = []Mutant{
 		Test:  poolScenarios + "pods-that-are-too-many-leave-as-such-if-none-is-asked-for", Rule: "LoweredFirst",
 	},
 	{
+		Name:  "downscale that takes the pods which a partition holds back",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "partition != Share{} && earlier <= partition.Of(p.Object.Replicas)", "partition != Share{} && earlier < 0"}},
+		Test:  poolScenarios + "a-held-back-revision-stays-when-replicas-are-lowered", Rule: "delete web-b of web because ScaledDown",
+	},
+	{
+		Name:  "downscale that takes the pods which a pause holds back",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "return p.paused() || partition != Share{}", "return partition != Share{}"}},
+		Test:  poolScenarios + "a-paused-revision-stays-when-replicas-are-lowered", Rule: "delete web-c of web because ScaledDown",
+	},
+	{
+		Name:  "template that is complete because replicas are lowered",
+		Edits: []Edit{{"internal/plan/pool/revision.go", "s.atNewest() >= s.Object.Replicas && !s.hasEarlier()", "s.atNewest() >= s.Object.Replicas"}},
+		Test:  "internal/plan/pool TestTheTemplateThatIsHeldBackStaysTheCurrentOne", Rule: "the current revision is",
+	},
+	{
+		Name:  "only copy that leaves as one of too many",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "return !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0", "return false"}},
+		Test:  poolScenarios + "the-only-copy-on-a-silent-node-stays-beside-one-that-is-not-ready", Rule: "ScaledDown",
+	},
+	{
+		Name:  "order that ends at once without a time to start",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "late := startup > 0 && ", "late := "}},
+		Test:  poolScenarios + "ordered-pods-wait-without-end-if-no-time-is-given", Rule: "create 1 pods",
+	},
+	{
 		Name:  "births that ignore how many pods may be unavailable",
 		Edits: []Edit{{"internal/plan/pool/create_pods.go", "-p.starting()", ""}},
 		Test:  poolScenarios + "no-more-pods-are-created-than-may-be-unavailable", Rule: "create 2 pods",

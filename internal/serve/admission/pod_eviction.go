@@ -77,6 +77,15 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case !known || e.UID != "" && e.UID != pod.UID:
 		return p.judgeUncached(ctx, e)
+	case pod.Ambiguous:
+		return p.judgeAmbiguous(ctx, e, pod)
+	}
+	return p.judgeKnown(ctx, e, pod)
+}
+
+// judgeKnown decides on the eviction of a pod that the caches show.
+func (p *PodEviction) judgeKnown(ctx context.Context, e Eviction, pod observe.Pod) Verdict {
+	switch {
 	case pod.OutsideStatefulSets() && e.namesZonePod():
 		return p.judgeUncached(ctx, e) // a zone's pod may have replaced it, or a StatefulSet may have adopted it
 	case pod.OutsideStatefulSets():
@@ -109,6 +118,22 @@ func (p *PodEviction) judgeUncached(ctx context.Context, e Eviction) Verdict {
 		return Allow(reason.NotManaged)
 	}
 	return p.refused(e, refusalFor(reason.CacheStale)) // also if the eviction is bound to an earlier pod: a retry is bound to this pod
+}
+
+// judgeAmbiguous decides on the eviction of a StatefulSet's pod that a StatefulCluster may have adopted since. It reads the pod from
+// the API server, and refuses if the caches show another state of it.
+func (p *PodEviction) judgeAmbiguous(ctx context.Context, e Eviction, cached observe.Pod) Verdict {
+	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
+	cached.Ambiguous = false
+	switch {
+	case err != nil:
+		return p.unknown(e, "the API server did not show the pod", err)
+	case !exists:
+		return p.refused(e, refusalFor(reason.PodNotFound))
+	case live.UID != cached.UID || live.Key != cached.Key || live.Held != cached.Held:
+		return p.refused(e, refusalFor(reason.CacheStale))
+	}
+	return p.judgeKnown(ctx, e, cached)
 }
 
 // judgeUnclaimed decides on the eviction of a StatefulSet's pod that no hold in the caches covers.

@@ -322,6 +322,15 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 		"the caches show a pod of another owner, and so does the API server": {func(c *evictable) {
 			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0"}, observe.Pod{UID: "zone-a-0"}
 		}, "zone-a-0", http.StatusOK, reason.NotManaged},
+		"a StatefulCluster may have adopted it, and has": {func(c *evictable) {
+			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, observe.Pod{UID: "zone-a-0", Held: true}
+		}, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"a StatefulCluster may have adopted it, and it is gone": {func(c *evictable) {
+			c.cached["zone-a-0"], c.gone["zone-a-0"] = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, true
+		}, "zone-a-0", http.StatusNotFound, reason.PodNotFound},
+		"a StatefulCluster may have adopted it, and the API server does not answer": {func(c *evictable) {
+			c.cached["zone-a-0"], c.unreachable = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, errors.New("planted")
+		}, "zone-a-0", http.StatusTooManyRequests, reason.ParentUnknown},
 		"the caches show the one before":        {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show the one after":         {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show a deleted pod as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
@@ -333,6 +342,13 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 			c.costs(t, 0, 1, 0)
 		})
 	}
+}
+
+func TestAZonesPodWithTheNameOfAStatefulClustersPodIsEvicted(t *testing.T) {
+	c := threeOfThree()
+	c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Up: true, Held: true, Key: c.group.Key, Ambiguous: true}
+	says(t, c.judge(t, "zone-a-0"), http.StatusOK, reason.EvictionGranted)
+	c.costs(t, 1, 1, 1)
 }
 
 func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
