@@ -83,7 +83,7 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 		"a pod of a StatefulSet with the name of such a pod": {
 			podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, false, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true, Ambiguous: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true},
 		},
-		"a pod of a StatefulSet that the caches do not show":           {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
+		"a pod of a StatefulSet that the caches do not show": {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			server := &podServer{pod: tc.pod}

@@ -65,7 +65,7 @@ var poolUpdates = []Mutant{
 	{
 		Name:  "downscale that takes the pods which a pause holds back",
 		Edits: []Edit{{"internal/plan/pool/surplus.go", "return p.paused() || partition != Share{}", "return partition != Share{}"}},
-		Test:  poolScenarios + "a-paused-revision-stays-when-replicas-are-lowered", Rule: "delete web-c of web because ScaledDown",
+		Test:  poolScenarios + "a-paused-revision-stays-when-replicas-are-lowered", Rule: "delete web-b of web because ScaledDown",
 	},
 	{
 		Name:  "template that is complete because replicas are lowered",
