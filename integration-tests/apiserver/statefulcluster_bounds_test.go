@@ -36,8 +36,9 @@ metadata: {name: NAME}
 spec: {policyName: NAME}
 `
 
-// The policy changes the label app of new pods, or lets their images come from another registry.
+// The policy changes the label app of new pods, takes one of lockstep off them, or lets their images come from another registry.
 const (
+	withoutLabel  = `Object{metadata: Object.metadata{labels: {"app": "db", "lockstep.dev/statefulcluster": "changed"}}}`
 	otherLabel    = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
 	otherRegistry = `Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "mirror.test/" + c.image})}}`
 )
@@ -92,7 +93,7 @@ func (s *scene) labelAndImage() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return created.Labels["app"] + " " + imageOf(created), nil
+	return created.Labels["app"] + created.Labels["lockstep.dev/statefulcluster"] + " " + imageOf(created), nil
 }
 
 // The images of new pods are rewritten at admission, so pods never have the images of their template. That is no difference.
@@ -114,9 +115,19 @@ func TestStatefulClusterUpdatesPodsOnceWhoseImagesAreRewrittenAtAdmission(t *tes
 
 func TestStatefulClusterRefusesATemplateWhosePodsGetOtherLabels(t *testing.T) {
 	t.Parallel()
+	for sentence, change := range map[string]string{"one that the selector needs": otherLabel, "one of lockstep": withoutLabel} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			refusesATemplateWhosePodsGetAnotherLabel(t, change)
+		})
+	}
+}
+
+func refusesATemplateWhosePodsGetAnotherLabel(t *testing.T, change string) {
+	t.Helper()
 	s := unmanaged(t)
 	s.withRoleForPools()
-	stop := s.changesPods(otherLabel)
+	stop := s.changesPods(change)
 	p := s.createPool(2, nil)
 	p.eventually("the status says so", func(present) error {
 		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)

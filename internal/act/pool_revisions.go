@@ -29,8 +29,8 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 	if err == nil {
 		err = e.tryClaims(ctx, s, id)
 	}
-	if err == nil && !selects(&s.Object, created) {
-		e.Checks.Refused(s.Key, a.Hash, "something changes the labels of new pods, so that spec.selector does not match them")
+	if lost := lostAtAdmission(s, id, created); err == nil && lost != "" {
+		e.Checks.Refused(s.Key, a.Hash, lost)
 		return nil
 	}
 	if isWrong(err) {
@@ -43,13 +43,19 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 	return e.createRevision(ctx, s, a)
 }
 
-// selects reports whether the selector of an object matches the labels of a pod.
-func selects(o *pool.Object, pod []byte) bool {
-	var labelled metav1.PartialObjectMetadata
-	if json.Unmarshal(pod, &labelled) != nil {
-		return true // it is not known otherwise
+// lostAtAdmission returns what something takes off new pods without which lockstep does not see them, or that they belong to the
+// object; empty: nothing. If each new pod lacked it, another one would be created all the time.
+func lostAtAdmission(s *pool.Snapshot, id pool.ID, created []byte) string {
+	var pod metav1.PartialObjectMetadata
+	switch err := json.Unmarshal(created, &pod); {
+	case err != nil:
+		return "" // it is not known otherwise
+	case !pools.SelectorOf(&s.Object)(pod.Labels):
+		return "something changes the labels of new pods, so that spec.selector does not match them"
+	case pod.Labels[contract.PoolLabel] != s.Key.Name, pod.Labels[contract.InstanceIDLabel] != string(id):
+		return "something changes the labels " + contract.PoolLabel + " and " + contract.InstanceIDLabel + " of new pods"
 	}
-	return pools.SelectorOf(o)(labelled.Labels)
+	return ""
 }
 
 // isWrong reports whether the API server refuses an object because of what it says.

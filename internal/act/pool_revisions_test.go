@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	statefulcluster "github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -76,19 +77,30 @@ func TestARevisionOfAFormerObjectIsTakenOver(t *testing.T) {
 
 // If each new pod is released as soon as it exists, another one is created all the time.
 func TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused(t *testing.T) {
+	type texts = map[string]string
+	const id = "0123456789abcdef"
 	for label, want := range map[string]*checks{
-		"db":    {},
-		"other": {refused: []string{"abc: something changes the labels of new pods, so that spec.selector does not match them"}},
+		"db":       {},
+		"other":    {refused: []string{"abc: something changes the labels of new pods, so that spec.selector does not match them"}},
+		"nameless": {refused: []string{"abc: something changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods"}},
+		"another":  {refused: []string{"abc: something changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods"}},
 	} {
+		labels := map[string]texts{
+			"db":       {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: id},
+			"other":    {"app": "other", contract.PoolLabel: "db", contract.InstanceIDLabel: id},
+			"nameless": {"app": "db", contract.InstanceIDLabel: id},
+			"another":  {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: "fedcba9876543210"},
+		}[label]
 		r, passedOn := newRoom(t), &checks{}
 		r.Checks = passedOn
 		r.answers = func(what string) any {
 			if !strings.HasPrefix(what, "POST pods") {
 				return nil
 			}
-			return map[string]any{"kind": "Pod", "apiVersion": "v1", "metadata": map[string]any{"labels": map[string]any{"app": label}}, "spec": map[string]any{}}
+			return map[string]any{"kind": "Pod", "apiVersion": "v1", "metadata": map[string]any{"labels": labels}, "spec": map[string]any{}}
 		}
 		s := testPool()
+		s.Draw = func() statefulcluster.ID { return id }
 		s.Object.Selector, s.Object.Templates = "app=db", statefulcluster.Templates{Pod: poolTemplates().Pod}
 		if _, err := r.Run(t.Context(), s, []plan.Action{statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2}}, hold.Decision{}); err != nil {
 			t.Fatal(err)

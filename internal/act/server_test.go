@@ -20,7 +20,7 @@ type recorder struct {
 	takes   time.Duration                  // the time of each answer
 	refuses func(what string) (code int32) // 0 means that it accepts the request
 	refusal *metav1.Status                 // of each patch; nil: none
-	answers func(what string) any          // instead of the object that was sent; nil: it sends that back
+	answers func(what string) any          // instead of the object that was sent; nil, also as an answer: it sends that back
 
 	mu       sync.Mutex
 	requests []string
@@ -80,7 +80,9 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 		return apitest.Answer(int(r.refusal.Code), r.refusal), nil
 	}
 	if r.answers != nil {
-		return apitest.Answer(http.StatusOK, r.answers(what)), nil
+		if answer := r.answers(what); answer != nil {
+			return apitest.Answer(http.StatusOK, answer), nil
+		}
 	}
 	return apitest.Answer(http.StatusOK, agreement(q.URL.Path, body)), nil
 }
@@ -118,7 +120,11 @@ func agreement(path string, body []byte) any {
 	case strings.Contains(path, "/persistentvolumeclaims"):
 		object["kind"], object["apiVersion"] = "PersistentVolumeClaim", "v1"
 	default:
-		object = map[string]any{"kind": "Pod", "apiVersion": "v1"}
+		pod := map[string]any{"kind": "Pod", "apiVersion": "v1"}
+		if sent, is := object["metadata"].(map[string]any); is {
+			pod["metadata"] = map[string]any{"labels": sent["labels"]}
+		}
+		object = pod
 	}
 	meta, ok := object["metadata"].(map[string]any)
 	if !ok {

@@ -19,7 +19,7 @@ var boundsOfPools = []Mutant{
 	},
 	{
 		Name:  "template whose pods get other labels, recorded",
-		Edits: []Edit{{"internal/act/pool_revisions.go", "err == nil && !selects(&s.Object, created)", "err == nil && len(created) < 0"}},
+		Edits: []Edit{{"internal/act/pool_revisions.go", "err == nil && lost != \"\"", "err == nil && len(lost) < 0"}},
 		Test:  "internal/act TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused", Rule: "label other",
 	},
 	{
