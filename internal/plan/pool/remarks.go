@@ -23,28 +23,23 @@ func (s *Snapshot) Remarks() []plan.Wait {
 	if o.WithoutEffect != "" {
 		remark(reason.NoEffect, o.WithoutEffect)
 	}
-	if without := s.withoutGate(); without > 0 {
-		remark(reason.GraceUnavailable, fmt.Sprintf("%d of %d pods", without, s.countOwned()))
+	if o.Strategy.Grace == 0 {
+		return remarks
+	}
+	if without, pods := s.withoutGate(); without > 0 {
+		remark(reason.GraceUnavailable, fmt.Sprintf("%d of %d pods", without, pods))
 	}
 	return remarks
 }
 
-// withoutGate counts the pods that cannot leave their clients before they are updated in place, although the object asks for
-// that: they were created without the gate.
-func (s *Snapshot) withoutGate() int {
-	n := 0
-	if s.Object.Strategy.Grace > 0 {
-		for i := range s.Pods {
-			n += one(s.owns(&s.Pods[i]) && s.Pods[i].Active() && s.Pods[i].Gate == NoGate)
+// withoutGate counts the pods that were created without the gate, so they cannot leave their clients before they are updated in
+// place, of how many.
+func (s *Snapshot) withoutGate() (without, pods int) {
+	for i := range s.Pods {
+		if p := &s.Pods[i]; s.owns(p) && p.Active() {
+			pods++
+			without += one(p.Gate == NoGate)
 		}
 	}
-	return n
-}
-
-func (s *Snapshot) countOwned() int {
-	n := 0
-	for i := range s.Pods {
-		n += one(s.owns(&s.Pods[i]) && s.Pods[i].Active())
-	}
-	return n
+	return without, pods
 }

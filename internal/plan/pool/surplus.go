@@ -60,13 +60,8 @@ func (p *poolState) leaveNoMore(leaves int) []plan.Action {
 func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
 	isLost := p.ailing[pod.Name].cause == reason.NodeGone
 	isCopy := p.Object.Replicas > 0 && p.unwell(pod) && !isLost && !pod.Asked && !p.hasNoData(pod)
-	switch {
-	case !isCopy || p.mayGiveUpInDoubt(pod):
-		return false
-	case because == reason.ReplicasExceeded:
-		return true
-	}
-	return !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0
+	unknown := !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0
+	return (because == reason.ReplicasExceeded || unknown) && isCopy && !p.mayGiveUpInDoubt(pod)
 }
 
 // isSurplus reports whether a pod leaves because it is too many.

@@ -252,7 +252,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "last copy given up as one of too many during a surge",
-		Edits: []Edit{{poolSurge, "outdated += one(!change.Equal)", "outdated += one(!change.Equal && !p.ails(pod))"}, {poolSurplus, "case !isCopy || p.mayGiveUpInDoubt(pod):", "case true || isCopy:"}},
+		Edits: []Edit{{poolSurge, "outdated += one(!change.Equal)", "outdated += one(!change.Equal && !p.ails(pod))"}, {poolSurplus, "isCopy && !p.mayGiveUpInDoubt(pod)", "false && isCopy"}},
 		Test:  poolScenarios + "the-last-copy-is-not-too-many-during-a-surge", Rule: "ReplicasExceeded",
 	},
 	{
@@ -332,7 +332,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "last copy that is too many",
-		Edits: []Edit{{poolSurplus, "case !isCopy || p.mayGiveUpInDoubt(pod):", "case true || isCopy:"}},
+		Edits: []Edit{{poolSurplus, "isCopy && !p.mayGiveUpInDoubt(pod)", "false && isCopy"}},
 		Test:  poolScenarios + "pods-that-are-too-many-stay-while-a-copy-is-in-doubt", Rule: "DoubtKept",
 	},
 	{

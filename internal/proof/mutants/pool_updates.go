@@ -74,7 +74,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "only copy that leaves as one of too many",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "return !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0", "return false"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "|| unknown) && isCopy", "|| unknown && false) && isCopy"}},
 		Test:  poolScenarios + "the-only-copy-on-a-silent-node-stays-beside-one-that-is-not-ready", Rule: "ScaledDown",
 	},
 	{
