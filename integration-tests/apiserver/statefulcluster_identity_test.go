@@ -62,7 +62,8 @@ func TestStatefulClusterKeepsTheIdentityOfADeletedPod(t *testing.T) {
 // fails ends the containers of a pod, as a kubelet does: with conditions if its Node lacks resources.
 func (p pool) fails(pod, conditions string) {
 	p.t.Helper()
-	failed := fmt.Appendf(nil, `{"status": {"phase": "Failed", "conditions": [%s]}}`, conditions)
+	all := strings.TrimSuffix(`{"type": "Ready", "status": "False", "reason": "PodFailed"}, `+conditions, ", ")
+	failed := fmt.Appendf(nil, `{"status": {"phase": "Failed", "conditions": [%s]}}`, all)
 	if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(p.t.Context(), pod, types.StrategicMergePatchType, failed, metav1.PatchOptions{}, "status"); err != nil {
 		p.t.Fatal(err)
 	}
@@ -87,6 +88,39 @@ func TestStatefulClusterKeepsTheIdentityOfAnEvictedPod(t *testing.T) {
 		return nil
 	})
 	p.keptIdentity(before, first, second, third.Name)
+}
+
+// All nodes are shut down in order: their kubelets end one pod after the other. One identity may be lost, until it is known that
+// more than one node is.
+func TestStatefulClusterKeepsItsIdentitiesIfAllNodesAreShutDown(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(3)
+	before := p.settles(3)
+	for _, pod := range before {
+		p.fails(pod.Name, `{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}`)
+	}
+	p.eventually("three other pods are available, and two have former identities with their claims", func(now present) error {
+		kept := 0
+		for _, former := range before {
+			next := now.pods[former.Name]
+			if next == nil {
+				continue
+			}
+			if next.UID == former.UID {
+				return fmt.Errorf("pod %s is still there", former.Name)
+			}
+			living, retired := p.claims(strings.TrimPrefix(former.Name, "db-"))
+			if len(living) != 2 || len(retired) > 0 {
+				return fmt.Errorf("identity of %s has the claims %v, and as former ones %v", former.Name, living, retired)
+			}
+			kept++
+		}
+		if kept < len(before)-1 {
+			return fmt.Errorf("%d of %d identities are kept", kept, len(before))
+		}
+		return nil
+	})
+	p.settles(3)
 }
 
 func TestStatefulClusterKeepsTheIdentityOfAPodThatAPersonRetains(t *testing.T) {

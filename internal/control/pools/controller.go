@@ -86,7 +86,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(undone, err)
-	if lost := pool.Losses(done); lost > 0 {
+	if lost := pool.Losses(&seen, done); lost > 0 {
 		c.Observer.Lost(key, lost)
 	}
 	c.log(ctx, key, steps, done)

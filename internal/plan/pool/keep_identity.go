@@ -45,12 +45,6 @@ func (s *Snapshot) keeps(pod *Pod) bool {
 	return s.isRetained(pod) || pod.Disrupted && s.Object.Keep.OnEviction || !pod.Disrupted && s.Object.Keep.OnDelete
 }
 
-// keepsEnded reports whether the identity of a pod whose containers have ended is kept: Kubernetes removed it, or a person
-// asked for it.
-func (s *Snapshot) keepsEnded(pod *Pod) bool {
-	return (s.isRetained(pod) || pod.Disrupted && s.Object.Keep.OnEviction) && s.whole(pod)
-}
-
 // isRetained reports whether a person asked to keep the identity of a pod, and its claims say so. The request counts only
 // then, because claims outlive the pod.
 func (s *Snapshot) isRetained(pod *Pod) bool {
@@ -73,7 +67,7 @@ func (p *poolState) unrecordedHandovers() []handover {
 		}
 	}
 	for i := range p.ended {
-		if pod := &p.ended[i]; p.keepsEnded(pod) {
+		if pod := &p.ended[i]; pod.kept {
 			kept = append(kept, handover{ID: pod.ID, Intent: p.keptIntent(pod.Name, pod.UID, pod.Version), Unrecorded: true})
 		}
 	}

@@ -18,12 +18,16 @@ const (
 // LossesCountFor is how long a lost identity makes the pause before the next one longer.
 const LossesCountFor = time.Hour
 
-// Losses counts the actions that replace lost identities.
-func Losses(done []plan.Receipt) int {
+// Losses counts the actions that replace lost identities, and those that hand over identities whose pods have ended.
+func Losses(s *Snapshot, done []plan.Receipt) int {
 	n := 0
 	for _, r := range done {
 		deletion, deletes := r.Step.(plan.DeletePod)
-		n += one(deletes && r.Err == nil && slices.Contains(lossCauses, deletion.Because))
+		if !deletes || r.Err != nil {
+			continue
+		}
+		pod, _ := s.podNamed(deletion.Pod)
+		n += one(slices.Contains(lossCauses, deletion.Because) || deletion.Because == reason.IdentityHandover && pod.Finished)
 	}
 	return n
 }
@@ -42,7 +46,7 @@ func (p *poolState) replacedFrom(pod *Pod) time.Time {
 }
 
 // recentLosses is how many identities were lost within the last hour. Spent claims say that, and this process knows of those
-// that have left none.
+// that have left none, or that were kept although their pods have ended.
 func (p *poolState) recentLosses() int {
 	lost := map[ID]bool{}
 	for _, c := range p.Claims {
@@ -73,8 +77,10 @@ func (p *poolState) pauses(pod *Pod) bool {
 // pausedReplacements returns the waits of the pods that have ended and are not replaced yet.
 func (p *poolState) pausedReplacements() []plan.Action {
 	var waits []plan.Action
-	for i := range p.pausing {
-		waits = append(waits, p.pausedReplacement(&p.pausing[i])...)
+	for i := range p.ended {
+		if pod := &p.ended[i]; pod.pauses {
+			waits = append(waits, p.pausedReplacement(&pod.Pod)...)
+		}
 	}
 	return waits
 }

@@ -18,8 +18,7 @@ type poolState struct {
 	current      Revision   // that pods had before the newest one
 	staying      []Pod      // active pods of the pool, without those that leave, in the order in which they would leave
 	leaving      []Pod      // active pods that are recorded to leave because they are too many, in that order
-	ended        []Pod      // pods whose containers have ended
-	pausing      []Pod      // the same, that are not replaced yet
+	ended        []endedPod // pods whose containers have ended
 	handovers    []handover // identities that wait for their next pod
 	recordedOver []handover // the same, with those for which there is no place
 	holdsBack    bool       // pods of earlier revisions are to stay there
@@ -61,10 +60,8 @@ func newPoolState(seen *Snapshot) *poolState {
 	for i := range s.Pods {
 		switch pod := s.Pods[i]; {
 		case !s.owns(&pod) || pod.Phase == plan.Terminating:
-		case pod.Finished && p.pauses(&pod):
-			p.pausing = append(p.pausing, pod)
 		case pod.Finished:
-			p.ended = append(p.ended, pod)
+			p.ended = append(p.ended, endedPod{Pod: pod})
 		case isSurplus(p.pendingOf[pod.Name].Cause):
 			p.leaving = append(p.leaving, pod)
 		default:
@@ -82,6 +79,9 @@ func newPoolState(seen *Snapshot) *poolState {
 	p.holdsBack = p.holdsEarlierBack()
 	slices.SortStableFunc(p.staying, p.leavesFirst)
 	slices.SortStableFunc(p.leaving, p.leavesFirst)
+	for i := range p.ended {
+		p.ended[i] = p.judge(p.ended[i].Pod)
+	}
 	p.recordedOver = s.recordedHandovers()
 	p.surge = p.surgeWanted()
 	p.handovers = p.keptHandovers()
@@ -122,7 +122,7 @@ func (p *poolState) excess() int {
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-p.pausing()-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
 }
 
 // perhapsHandedOver is how many identities have their places while the hold cannot be read: their claims are marked, and where claims of

@@ -224,5 +224,10 @@ func (p *poolState) mayGiveUpInDoubt(pod *Pod) bool {
 	another := slices.ContainsFunc(p.needed(), func(other Pod) bool {
 		return (pod == nil || other.Name != pod.Name) && !p.down(&other) && !p.ails(&other)
 	})
-	return another && p.unavailable() <= p.Object.Liveness.MaxUnhealthy.AtMost(p.Object.Replicas)
+	return another && p.fewAreUnavailable()
+}
+
+// fewAreUnavailable reports whether not more pods are unavailable than identities may be given up in doubt.
+func (p *poolState) fewAreUnavailable() bool {
+	return p.unavailable() <= p.Object.Liveness.MaxUnhealthy.AtMost(p.Object.Replicas)
 }

@@ -37,6 +37,20 @@ func TestACrashLoopEndsWhenAnIdentityIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestLossesAreOfPodsThatEnded(t *testing.T) {
+	s := mustParse(t, "# promise\npool web replicas=3 claims=data\npod a finished claims=data\npod b ready claims=data\npod c finished disrupted claims=data")
+	ended := func(id pool.ID, because reason.Code, err error) plan.Receipt {
+		return plan.Receipt{Step: plan.DeletePod{Pod: pool.PodName("web", id), Because: because}, Err: err}
+	}
+	done := []plan.Receipt{
+		ended("a", reason.PodFinished, nil), ended("c", reason.IdentityHandover, nil),
+		ended("b", reason.IdentityHandover, nil), ended("b", reason.ScaledDown, nil), ended("c", reason.PodFinished, errors.New("refused")),
+	}
+	if n := pool.Losses(&s, done); n != 2 {
+		t.Errorf("%d losses, want those of a and c", n)
+	}
+}
+
 func TestOnlyPodsThatHaveUsedAClaimHaveLostIt(t *testing.T) {
 	s := mustParse(t, "# promise\npool web replicas=3 claims=data\npod a ready mounts=data\npod b starting gated mounts=data\npod c ready claims=data")
 	replaced := func(id pool.ID, because reason.Code, err error) plan.Receipt {

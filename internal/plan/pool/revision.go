@@ -104,10 +104,11 @@ func (p *poolState) revisions() []plan.Action {
 	return p.unused()
 }
 
-// unused deletes the oldest revisions that no pod has, beyond those that are kept for a way back.
+// unused deletes the oldest revisions that no pod has, beyond those that are kept for a way back. One that the status names stays until
+// the status names another one: without it, nothing would say which one pods had.
 func (p *poolState) unused() []plan.Action {
 	unused := slices.DeleteFunc(slices.Clone(p.Revisions), func(r Revision) bool {
-		return r.Name == p.newest.Name || r.Name == p.current.Name || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Revision == r.Name })
+		return r.Name == p.newest.Name || r.Name == p.current.Name || r.Name == p.Object.Current || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Revision == r.Name })
 	})
 	slices.SortFunc(unused, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	var steps []plan.Action

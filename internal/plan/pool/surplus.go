@@ -80,22 +80,6 @@ func (p *poolState) leaveNow() int {
 	return min(p.excess(), 1)
 }
 
-// finished deletes the pods whose containers have ended. Their identities are given up, but for those that are kept.
-func (p *poolState) finished() []plan.Action {
-	var steps []plan.Action
-	for i := range p.ended {
-		pod := &p.ended[i]
-		switch {
-		case !p.hasRoom(pod):
-		case p.keepsEnded(pod):
-			steps = append(steps, p.handOver(pod))
-		default:
-			steps = append(steps, p.deletion(pod, reason.PodFinished))
-		}
-	}
-	return steps
-}
-
 // recorded reports whether the hold has recorded the disruption of a pod for that cause, and it can still happen.
 func (p *poolState) recorded(pod *Pod, cause reason.Code) bool {
 	return p.pendingOf[pod.Name].Cause == cause

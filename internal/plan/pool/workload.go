@@ -74,8 +74,10 @@ func (s *Snapshot) Due() []time.Time {
 	if at := p.lookIsDue(); s.Object.Adopt && p.missing() > 0 && at.After(s.Now) {
 		due = append(due, at)
 	}
-	for i := range p.pausing {
-		due = append(due, p.replacedFrom(&p.pausing[i]))
+	for i := range p.ended {
+		if pod := &p.ended[i]; pod.pauses {
+			due = append(due, p.replacedFrom(&pod.Pod))
+		}
 	}
 	for i := range p.staying {
 		if at := p.staying[i].Created.Time().Add(s.Object.Liveness.Startup); s.Object.limitsBirths() && at.After(s.Now) {

@@ -41,7 +41,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "rule about doubt that counts a copy which the plan ends",
-		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "v.isAvailable(&p) && !ends", "v.isAvailable(&p) && (!ends || ends)"}},
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", " && !ends[p.Name]", " && (!ends[p.Name] || true)"}},
 		Test:  rulesOfPlans + "a copy is given up in doubt beside one that leaves", Rule: "DoubtKept",
 	},
 	{

@@ -104,7 +104,7 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "place of a pod that Kubernetes removed given to a new identity",
-		Edits: []Edit{{poolKeep, "if pod := &p.ended[i]; p.keepsEnded(pod) {", "if pod := &p.ended[i]; false {"}},
+		Edits: []Edit{{poolKeep, "if pod := &p.ended[i]; pod.kept {", "if pod := &p.ended[i]; pod.kept && false {"}},
 		Test:  poolScenarios + "a-pod-that-kubernetes-removed-is-handed-over", Rule: "create 1 pods of web",
 	},
 	{

@@ -5,10 +5,66 @@ const (
 	poolNodes  = "internal/cluster/pools/nodes.go"
 
 	poolVolumes = "internal/plan/pool/volumes.go"
+	poolEnded   = "internal/plan/pool/finished.go"
 )
 
 // poolRepairs are mistakes in when lockstep gives up the identity of a pod.
 var poolRepairs = []Mutant{
+	{
+		Name:  "pods that all nodes end given up one after the other",
+		Edits: []Edit{{poolEnded, "&& !p.mayGiveUpEnded()", "&& false"}},
+		Test:  "internal/proof/sim/pools TestRuns", Rule: "DoubtKept",
+	},
+	{
+		Name:  "ended pod given up without another one that serves",
+		Edits: []Edit{{poolEnded, "|| another && p.few", "|| (another || true) && p.few"}},
+		Test:  "internal/proof/sim/pools TestRuns", Rule: "DoubtKept",
+	},
+	{
+		Name:  "ended pod kept although its end was recorded as that of its identity",
+		Edits: []Edit{{poolEnded, "!p.recorded(pod, reason.PodFinished) && ", ""}},
+		Test:  poolScenarios + "an-ended-pod-that-is-recorded-to-lose-its-identity-loses-it-in-doubt", Rule: "delete web-a of web because PodFinished",
+	},
+	{
+		Name:  "recorded hand-over of an ended pod that is forgotten",
+		Edits: []Edit{{poolEnded, ", p.recorded(pod, reason.IdentityHandover):", ":"}},
+		Test:  poolScenarios + "an-ended-pod-that-is-recorded-for-a-hand-over-is-handed-over-although-others-serve", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "pause after which there is no doubt any more",
+		Edits: []Edit{{poolEnded, "&& (!kept || pod.From != \"\")", ""}},
+		Test:  poolScenarios + "a-young-pod-that-its-kubelet-ended-is-handed-over-without-a-pause", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "next pod that ends at once and is followed at once",
+		Edits: []Edit{{poolEnded, "&& (!kept || pod.From != \"\")", "&& !kept"}},
+		Test:  poolScenarios + "a-young-pod-that-its-kubelet-ended-is-handed-over-without-a-pause", Rule: "ReplacementPaused",
+	},
+	{
+		Name:  "next pod that a node rejects taken for one without data",
+		Edits: []Edit{{poolEnded, "(pod.Disrupted || pod.From != \"\")", "pod.Disrupted"}},
+		Test:  poolScenarios + "a-next-pod-that-a-node-rejects-keeps-its-identity-in-doubt", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "pod that its node rejects kept for ever",
+		Edits: []Edit{{poolEnded, "return (pod.Disrupted || pod.From != \"\") && !pod.Node.Gone", "return !pod.Node.Gone"}},
+		Test:  poolScenarios + "a-first-pod-that-a-node-rejects-keeps-no-identity", Rule: "because PodFinished",
+	},
+	{
+		Name:  "ended pod judged without a live read of the others",
+		Edits: []Edit{{poolEnded, "d.NeedsLiveRead = p.mayHaveData(&pod.Pod)", "d.NeedsLiveRead = false"}},
+		Test:  poolScenarios + "a-pod-that-its-kubelet-ended-is-replaced-while-enough-others-serve", Rule: "hold: read live",
+	},
+	{
+		Name:  "hand-overs of ended pods without a pause",
+		Edits: []Edit{{"internal/plan/pool/pause.go", " || deletion.Because == reason.IdentityHandover && pod.Finished", " && pod.Name != \"\""}},
+		Test:  "internal/plan/pool TestLossesAreOfPodsThatEnded", Rule: "losses",
+	},
+	{
+		Name:  "revision deleted that the status still names",
+		Edits: []Edit{{"internal/plan/pool/revision.go", " || r.Name == p.Object.Current", ""}},
+		Test:  poolScenarios + "the-revision-that-the-status-names-stays", Rule: "delete revision 1",
+	},
 	{
 		Name:  "volume that waits for a node taken for one out of reach",
 		Edits: []Edit{{poolVolumes, "p.Volumes[pod.UID].Unreachable\n", "(p.Volumes[pod.UID].Unreachable || p.Volumes[pod.UID].Waits != \"\")\n"}},
@@ -36,12 +92,12 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "no pause before a pod that has ended at once is replaced",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case pod.Finished && p.pauses(&pod):", "case false:"}},
+		Edits: []Edit{{poolEnded, "p.pauses(&pod) && (!kept", "p.pauses(&pod) && pod.Name == \"\" && (!kept"}},
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "delete web-a",
 	},
 	{
 		Name:  "pod created beside one that has ended and is not replaced yet",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.handovers)-len(p.pausing)", "-len(p.handovers)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.handovers)-p.pausing()", "-len(p.handovers)"}},
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
 	},
 	{
@@ -61,12 +117,12 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "more identities given up in doubt than maxUnhealthy allows",
-		Edits: []Edit{{poolRepair, "return another && p.unavailable() <=", "return another || p.unavailable() <="}},
+		Edits: []Edit{{poolRepair, "return another && p.few", "return another || p.few"}},
 		Test:  poolScenarios + "two-lost-nodes-of-three-are-too-many", Rule: "delete web-",
 	},
 	{
 		Name:  "last copy given up in doubt",
-		Edits: []Edit{{poolRepair, "return another && p.unavailable()", "return (another || true) && p.unavailable()"}},
+		Edits: []Edit{{poolRepair, "return another && p.few", "return (another || true) && p.few"}},
 		Test:  poolScenarios + "the-last-copy-is-never-given-up-in-doubt", Rule: "delete web-a",
 	},
 	{

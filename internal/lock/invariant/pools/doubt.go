@@ -13,27 +13,60 @@ import (
 var inDoubt = []reason.Code{reason.NodeLost, reason.CrashLooping, reason.NeverReady, reason.VolumeUnreachable}
 
 func breaksDoubtKept(v *view, steps []plan.Action) string {
-	limit := max(1, pods(v.Object.Liveness.MaxUnhealthy, v.Object.Replicas, false))
+	ends := map[string]bool{}
 	for _, d := range disruptions(steps) {
-		if p, _ := v.podNamed(d.Pod); d.Because == reason.VolumeUnreachable && (!v.Live || p.Scheduled || !v.Volumes[p.UID].Unreachable) {
+		ends[d.Pod] = true
+	}
+	for _, d := range disruptions(steps) {
+		p, _ := v.podNamed(d.Pod)
+		if d.Because == reason.VolumeUnreachable && (!v.Live || p.Scheduled || !v.Volumes[p.UID].Unreachable) {
 			return fmt.Sprintf("%s is given up because of %s, and a live read does not show that", d.Pod, d.Because)
 		}
-		p, _ := v.podNamed(d.Pod)
-		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
-		tooMany := d.Because == reason.ReplicasExceeded && v.Object.Replicas > 0 && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(&p)
-		if !tooMany && !slices.Contains(inDoubt, d.Because) {
+		if !v.mayComeBack(d, &p) {
 			continue
 		}
-		another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool {
-			ends := slices.ContainsFunc(disruptions(steps), func(other plan.Disruption) bool { return other.Pod == p.Name })
-			return v.owned(&p) && p.Name != d.Pod && v.isAvailable(&p) && !ends
-		})
-		switch down := v.unavailableWithout(d.Pod); {
-		case !another:
-			return fmt.Sprintf("%s is given up because of %s, and no other pod is available", d.Pod, d.Because)
-		case down > limit:
-			return fmt.Sprintf("%s is given up because of %s with %d unavailable of at most %d", d.Pod, d.Because, down, limit)
+		if why := v.doubtAbout(d.Pod, ends); why != "" {
+			return fmt.Sprintf("%s is given up because of %s%s", d.Pod, d.Because, why)
 		}
 	}
 	return ""
+}
+
+// mayComeBack reports whether a disruption gives up an identity whose pod, or whose next pod, may serve with its data.
+func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
+	switch d.Because {
+	case reason.ReplicasExceeded:
+		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
+		return v.Object.Replicas > 0 && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
+	case reason.PodFinished:
+		return v.Object.Replicas > 0 && v.endedWithData(p) && !d.AlreadyRecorded
+	}
+	return slices.Contains(inDoubt, d.Because)
+}
+
+// doubtAbout says why the identity of a pod must not be given up if it may come back; empty: it may be. Pods that end as well, and those that an
+// intent names, do not count.
+func (v *view) doubtAbout(pod string, ends map[string]bool) string {
+	limit := max(1, pods(v.Object.Liveness.MaxUnhealthy, v.Object.Replicas, false))
+	another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool {
+		recorded := slices.ContainsFunc(v.counting, func(i plan.Intent) bool { return i.Pod == p.Name })
+		return v.owned(&p) && p.Name != pod && v.isAvailable(&p) && !recorded && !ends[p.Name]
+	})
+	switch down := v.unavailableWithout(pod); {
+	case !another:
+		return ", and no other pod is available"
+	case down > limit:
+		return fmt.Sprintf(" with %d unavailable of at most %d", down, limit)
+	}
+	return ""
+}
+
+// endedWithData reports whether the containers of a pod have ended, all of its claims exist, and a pod of its identity has run: the
+// kubelet ended this one, or it follows another one.
+func (v *view) endedWithData(p *pool.Pod) bool {
+	claims := v.claimsOf(p.ID)
+	lacks := slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool {
+		return !slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.Name == m.Claim && !c.Retired && !c.Deleting })
+	})
+	return p.Finished && !terminates(p) && (p.Disrupted || p.From != "") && !p.Node.Gone && len(p.Mounts) > 0 && !lacks
 }

@@ -25,7 +25,7 @@ func breaksSurplusExact(v *view, steps []plan.Action) string {
 			leave[i.Pod] = true
 		}
 	}
-	stay := v.waitForPods()
+	stay := v.waitForPods(steps)
 	for i := range v.Pods {
 		if p := &v.Pods[i]; v.owned(p) && !terminates(p) && !p.Finished && !leave[p.Name] {
 			stay++
@@ -103,16 +103,24 @@ func isCancelled(i plan.Intent, steps []plan.Action) bool {
 	return slices.ContainsFunc(only[plan.CancelDeletion](steps), func(a plan.CancelDeletion) bool { return a.Intent.Pod == i.Pod && a.Intent.UID == i.UID })
 }
 
-// waitForPods is how many identities get another pod, and have none that could serve: it is recorded, or their policy says
-// so.
-func (v *view) waitForPods() int {
-	wait := map[pool.ID]bool{}
+// waitForPods is how many identities get another pod, and have none that could serve: it is recorded, their policy says so, or the plan
+// begins to hand them over.
+func (v *view) waitForPods(steps []plan.Action) int {
+	wait, handedOver := map[pool.ID]bool{}, map[pool.ID]bool{}
+	for _, a := range only[pool.PrepareHandover](steps) {
+		handedOver[a.ID] = a.From != ""
+	}
+	for _, d := range disruptions(steps) {
+		if p, shown := v.podNamed(d.Pod); shown && d.Because == reason.IdentityHandover {
+			handedOver[p.ID] = true
+		}
+	}
 	for _, c := range v.Claims {
 		p, exists := v.podNamed(v.nameOf(c.ID))
 		recorded := slices.ContainsFunc(v.counting, func(i plan.Intent) bool {
 			return i.Pod == v.nameOf(c.ID) && (i.Cause == reason.IdentityHandover || isGrant(i))
 		})
-		kept := recorded || c.Retain || v.Object.Keep.OnDelete || v.Object.Keep.OnEviction
+		kept := recorded || c.Retain || v.Object.Keep.OnDelete || v.Object.Keep.OnEviction || handedOver[c.ID]
 		if c.Pool == v.Object.UID && kept && !c.Retired && !c.Deleting && (!exists || terminates(&p) || p.Finished) {
 			wait[c.ID] = true
 		}

@@ -104,6 +104,10 @@ func silences(node string) Incident {
 	}}
 }
 
+func shutsDown(node string) Incident {
+	return Incident{node + " is shut down in order", func(s *server) { s.shutsDown(node) }}
+}
+
 func removes(node string) Incident {
 	return Incident{node + " is gone", func(s *server) {
 		s.next()

@@ -427,6 +427,10 @@ func protects(s *server) {
 func (f *faults) changesNode(s *server) {
 	name := fmt.Sprintf("node-%d", f.IntN(3))
 	node, exists := s.nodes[name]
+	if exists && node.Silent.IsZero() && f.oneIn(3) {
+		s.shutsDown(name)
+		return
+	}
 	s.next()
 	switch {
 	case !exists || !node.Silent.IsZero():
@@ -437,6 +441,21 @@ func (f *faults) changesNode(s *server) {
 		s.nodes[name] = pool.Node{Name: name, Silent: s.now}
 	}
 	s.commit()
+}
+
+// shutsDown lets the kubelet of a node end its pods, one after the other. The node takes no more, unless it is the last one.
+func (s *server) shutsDown(node string) {
+	s.log("%s is shut down in order", node)
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		p := s.pods[name]
+		if p.Node.Name != node || p.Finished || p.Phase == plan.Terminating {
+			continue
+		}
+		s.changePod(name, func(p *pool.Pod) {
+			p.Phase, p.ReadySince, p.Finished, p.Disrupted = plan.Starting, time.Time{}, true, true
+		})
+		s.history.endedByOthers(s, name)
+	}
 }
 
 // quiet is how long no request is under way before peace begins.

@@ -32,6 +32,7 @@ func Worlds() []World {
 		{Name: "evicted pods keep their identities", Replicas: 2, Settled: true, Keep: keeps, Evictions: 2},
 		{Name: "a node falls silent, is gone and comes back", Replicas: 3, Settled: true, Nodes: 3, People: []Incident{silences("node-0"), removes("node-0"), returns("node-0")}},
 		{Name: "two nodes fall silent", Replicas: 3, Settled: true, Nodes: 3, People: []Incident{silences("node-0"), silences("node-1"), returns("node-0")}},
+		{Name: "all nodes are shut down in order, and a request fails", Replicas: 2, Settled: true, Nodes: 2, People: []Incident{shutsDown("node-0"), shutsDown("node-1")}, Faults: 1},
 		{Name: "a process sleeps while a person asks for fewer and for more", Replicas: 2, Settled: true, People: []Incident{asksFor(1), asksFor(2)}, Pauses: 1, Restarts: 1},
 		{Name: "resources and the image change, and the template goes back", Replicas: 2, Settled: true, People: []Incident{changesTemplate(withMoreCPU | 1), changesTemplate(withMoreCPU | 1)}},
 		{Name: "resources change after a grace period while a request fails", Replicas: 2, Settled: true, Grace: true, People: []Incident{changesTemplate(withMoreCPU)}, Faults: 1, Pauses: 2},
