@@ -14,17 +14,17 @@ const MaxIntents = 2 * plan.MaxIntents
 // poolState is a snapshot with what the rules count.
 type poolState struct {
 	*Snapshot
-	newest       Revision   // of the template; the zero Revision if it is not recorded
-	current      Revision   // that pods had before the newest one
-	staying      []Pod      // active pods of the pool, without those that leave, in the order in which they would leave
-	leaving      []Pod      // active pods that are recorded to leave because they are too many, in that order
-	ended        []endedPod // pods whose containers have ended
-	handovers    []handover // identities that wait for their next pod
-	recordedOver []handover // the same, with those for which there is no place
-	holdsBack    bool       // pods of earlier revisions are to stay there
-	surge        int        // how many pods more than asked for are wanted, because of an update
-	open         int        // intents that count
-	room         int        // how many more the hold can record
+	newest       Revision        // of the template; the zero Revision if it is not recorded
+	current      Revision        // that pods had before the newest one
+	staying      []Pod           // active pods of the pool, without those that leave, in the order in which they would leave
+	leaving      []Pod           // active pods that are recorded to leave because they are too many, in that order
+	ended        []endedPod      // pods whose containers have ended
+	handovers    []handover      // identities that wait for their next pod
+	recordedOver []handover      // the same, with those for which there is no place
+	heldBack     map[string]bool // names of the pods that are to stay at earlier revisions
+	surge        int             // how many pods more than asked for are wanted, because of an update
+	open         int             // intents that count
+	room         int             // how many more the hold can record
 	openOf       map[string]bool
 	pendingOf    map[string]plan.Intent
 	beganOf      map[string]plan.Intent // what the hold has recorded of pods and may be underway
@@ -76,7 +76,7 @@ func newPoolState(seen *Snapshot) *poolState {
 			}
 		}
 	}
-	p.holdsBack = p.holdsEarlierBack()
+	p.heldBack = p.stayEarlier()
 	slices.SortStableFunc(p.staying, p.leavesFirst)
 	slices.SortStableFunc(p.leaving, p.leavesFirst)
 	for i := range p.ended {

@@ -52,10 +52,11 @@ func (p *poolState) toRecreate() (outdated int, known bool) {
 	return outdated, true
 }
 
-// spare is how many pods more than asked for are available because of the surge.
+// spare is how many pods more than asked for are available because of the surge. Those that are about to leave do not count.
 func (p *poolState) spare() int {
-	if p.surge == 0 {
-		return 0
+	available := 0
+	for _, pod := range p.needed() {
+		available += one(!p.down(&pod))
 	}
-	return max(0, p.countAvailable()-p.Object.Replicas)
+	return max(0, available-p.Object.Replicas)
 }

@@ -64,6 +64,11 @@ func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
 	return (because == reason.ReplicasExceeded || unknown) && isCopy && !p.mayGiveUpInDoubt(pod)
 }
 
+// othersLeave reports whether pods still have to leave because fewer are asked for, or may have to.
+func (p *poolState) othersLeave() bool {
+	return p.excess() > 0 && (p.toScaleDown() > 0 || !p.recordsReplicas())
+}
+
 // isSurplus reports whether a pod leaves because it is too many.
 func isSurplus(cause reason.Code) bool {
 	return cause == reason.ScaledDown || cause == reason.ReplicasExceeded
@@ -135,7 +140,7 @@ func (p *poolState) leavesFirst(a, b Pod) int {
 		first(!a.Up(), !b.Up()),
 		first(!p.available(&a), !p.available(&b)),
 		cmp.Compare(a.Cost, b.Cost),
-		first(p.isUnwanted(a.Revision), p.isUnwanted(b.Revision)),
+		cmp.Compare(p.rankOf(&a), p.rankOf(&b)),
 		-a.ReadySince.Compare(b.ReadySince),
 		-cmp.Compare(a.Restarts, b.Restarts),
 		-cmp.Compare(a.Created, b.Created),
@@ -143,21 +148,36 @@ func (p *poolState) leavesFirst(a, b Pod) int {
 	)
 }
 
-// isUnwanted reports whether pods of a revision leave before others: those of earlier revisions, but those of the newest one while a
-// person holds the others back.
-func (p *poolState) isUnwanted(revision string) bool {
-	return (revision != p.newest.Name) != p.holdsBack
+// rankOf orders pods by their revisions: those of earlier ones leave before those of the newest one, and those that are held back at an
+// earlier one last.
+func (p *poolState) rankOf(pod *Pod) int {
+	switch {
+	case p.heldBack[pod.Name]:
+		return 2
+	case pod.Revision == p.newest.Name:
+		return 1
+	}
+	return 0
 }
 
-// holdsEarlierBack reports whether the pods of earlier revisions are to stay there: updates are paused, or not more pods have such a
-// revision than the partition keeps.
-func (p *poolState) holdsEarlierBack() bool {
-	earlier := 0
+// stayEarlier returns the names of the pods that are held back at earlier revisions: all of them while updates are paused, otherwise as
+// many as the partition keeps of the pods that are asked for, namely those that would be updated last.
+func (p *poolState) stayEarlier() map[string]bool {
+	var earlier []Pod
 	for i := range p.staying {
-		earlier += one(p.staying[i].Revision != p.newest.Name)
+		if p.staying[i].Revision != p.newest.Name {
+			earlier = append(earlier, p.staying[i])
+		}
 	}
-	partition := p.Object.Strategy.Partition
-	return p.paused() || partition != Share{} && earlier <= partition.Of(p.Object.Replicas)
+	slices.SortStableFunc(earlier, p.updatedFirst)
+	if kept := p.Object.Strategy.Partition.Of(p.Object.Replicas); !p.paused() {
+		earlier = earlier[max(0, len(earlier)-kept):]
+	}
+	names := map[string]bool{}
+	for i := range earlier {
+		names[earlier[i].Name] = true
+	}
+	return names
 }
 
 // first orders what has a property before what has it not.

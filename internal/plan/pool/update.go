@@ -48,6 +48,8 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			waits = append(waits, p.waits(objection)...)
 		case prepares && pod.Gated: // its claims belong to the former pod until it may be scheduled
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
+		case step.Reason() == reason.UpdatedByNewIdentity && p.othersLeave(): // its end would take the place of one of theirs
+			steps = append(steps, p.cancelled(pod)...)
 		case step.Reason() == reason.UpdatedByNewIdentity && p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
@@ -142,17 +144,19 @@ func (p *poolState) outdated() []Pod {
 	pods := p.neededIf(func(pod *Pod) bool {
 		return pod.Revision != p.newest.Name && !pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod)
 	})
-	slices.SortStableFunc(pods, func(a, b Pod) int {
-		return cmp.Or(
-			first(p.pending(&a), p.pending(&b)),
-			first(!p.available(&a), !p.available(&b)),
-			first(a.Revision != p.current.Name, b.Revision != p.current.Name),
-			cmp.Compare(a.Cost, b.Cost),
-			-cmp.Compare(a.Created, b.Created),
-			cmp.Compare(a.Name, b.Name),
-		)
-	})
+	slices.SortStableFunc(pods, p.updatedFirst)
 	return pods[:max(0, len(pods)-p.Object.Strategy.Partition.Of(p.Object.Replicas))]
+}
+
+func (p *poolState) updatedFirst(a, b Pod) int {
+	return cmp.Or(
+		first(p.pending(&a), p.pending(&b)),
+		first(!p.available(&a), !p.available(&b)),
+		first(a.Revision != p.current.Name, b.Revision != p.current.Name),
+		cmp.Compare(a.Cost, b.Cost),
+		-cmp.Compare(a.Created, b.Created),
+		cmp.Compare(a.Name, b.Name),
+	)
 }
 
 // likeNewest returns the outdated pods that differ in nothing from those of the newest revision, such as adopted ones.

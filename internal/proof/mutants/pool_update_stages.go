@@ -227,7 +227,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "surge that is not available counted",
-		Edits: []Edit{{poolSurge, "return max(0, p.countAvailable()-p.Object.Replicas)", "return max(0, len(p.staying)-p.Object.Replicas)"}},
+		Edits: []Edit{{poolSurge, "available += one(!p.down(&pod))", "available += one(pod.Name != \"\")"}},
 		Test:  poolScenarios + "an-outdated-pod-stays-until-the-surge-is-available", Rule: "delete web-a",
 	},
 	{

@@ -59,13 +59,33 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "downscale that takes the pods which a partition holds back",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "partition != Share{} && earlier <= partition.Of(p.Object.Replicas)", "partition != Share{} && earlier < 0"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "earlier[max(0, len(earlier)-kept):]", "earlier[:0*kept]"}},
 		Test:  poolScenarios + "a-held-back-revision-stays-when-replicas-are-lowered", Rule: "delete web-b of web because ScaledDown",
 	},
 	{
 		Name:  "downscale that takes the pods which a pause holds back",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "return p.paused() || partition != Share{}", "return partition != Share{}"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "Of(p.Object.Replicas); !p.paused() {", "Of(p.Object.Replicas); true {"}},
 		Test:  poolScenarios + "a-paused-revision-stays-when-replicas-are-lowered", Rule: "delete web-b of web because ScaledDown",
+	},
+	{
+		Name:  "downscale that takes all earlier pods if there are more than the partition keeps",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "earlier[max(0, len(earlier)-kept):]", "earlier[:len(earlier)*one(len(earlier) <= kept)]"}},
+		Test:  poolScenarios + "lowering-keeps-as-many-earlier-pods-as-the-partition-says", Rule: "delete web-b of web because ScaledDown",
+	},
+	{
+		Name:  "downscale that keeps the earlier pods which would be updated first",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "earlier[max(0, len(earlier)-kept):]", "earlier[:min(len(earlier), kept)]"}},
+		Test:  poolScenarios + "a-percentage-of-the-partition-counts-of-the-lowered-replicas", Rule: "delete web-a of web because ScaledDown",
+	},
+	{
+		Name:  "update that takes the place of a pod which has to leave",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "return p.excess() > 0 && (", "return p.excess() < 0 && ("}},
+		Test:  "internal/proof/sim/pools TestRuns", Rule: "LoweredFirst",
+	},
+	{
+		Name:  "update that takes the place of a pod which has to leave, without a record",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "(p.toScaleDown() > 0 || !p.recordsReplicas())", "p.toScaleDown() > 0"}},
+		Test:  poolScenarios + "without-a-record-no-pod-leaves-for-an-update-while-others-have-to-leave", Rule: "UpdatedByNewIdentity",
 	},
 	{
 		Name:  "template that is complete because replicas are lowered",

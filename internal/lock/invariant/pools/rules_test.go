@@ -305,9 +305,12 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"updates of pods that are to leave": {"LoweredFirst", three().edit(func(c *change) {
 			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
 		}).deletes("a", reason.UpdatedByNewIdentity).deletes("b", reason.UpdatedByNewIdentity)},
-		"an update of the pod that stays": {"", three().edit(func(c *change) {
+		"an update before others have left": {"LoweredFirst", three().edit(func(c *change) {
 			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
 		}).deletes("a", reason.UpdatedByNewIdentity)},
+		"an update of the pod that stays": {"", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
+		}).deletes("a", reason.UpdatedByNewIdentity).deletes("b", reason.ScaledDown).deletes("c", reason.ScaledDown)},
 		"updates beside one that leaves": {"LoweredFirst", three().edit(func(c *change) {
 			c.Object.Replicas, c.Part = 1, pool.Part{Replicas: 3, Recorded: true}
 		}).deletes("a", reason.ScaledDown).deletes("b", reason.UpdatedByNewIdentity).deletes("c", reason.UpdatedByNewIdentity)},

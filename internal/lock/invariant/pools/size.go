@@ -91,7 +91,8 @@ func breaksLoweredFirst(v *view, steps []plan.Action) string {
 			stay++
 		}
 	}
-	tooFew := v.Part.Recorded && stay-updated < min(lowered, stay-v.Object.Replicas) // that can still leave because fewer are asked for
+	canLeave := func(stay int) int { return min(lowered, max(0, stay-v.Object.Replicas)) } // because fewer are asked for
+	tooFew := v.Part.Recorded && canLeave(stay-updated) < canLeave(stay)
 	if last != "" && (v.Object.Replicas == 0 || tooFew) {
 		return fmt.Sprintf("%s is replaced by a new identity, and %d pods are asked for, where %d were", last, v.Object.Replicas, v.Part.Replicas)
 	}

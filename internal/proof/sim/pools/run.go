@@ -83,6 +83,7 @@ func Run(seed uint64, steps int) Result {
 		s.beginsAt(dataOnly)
 	}
 	s.object.AwaitEnds = seed%11 == awaitsEnds
+	s.object.Ordered = seed%7 == inOrder
 	f.damaging = seed%13 == damages
 	f.retaining = seed%uint64(len(keeps)) == retains
 	s.operatedWith(f)
@@ -111,6 +112,9 @@ const getsClaims = 2
 
 // awaitsEnds is the remainder of the seeds of objects whose missing pods wait for the ends of terminating ones.
 const awaitsEnds = 5
+
+// inOrder is the remainder of the seeds of objects whose pods are created and deleted one at a time.
+const inOrder = 6
 
 // staysInPlace is the remainder of the seeds of objects whose pods are only updated in place, until peace.
 const staysInPlace = 1
