@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
@@ -131,6 +133,37 @@ func TestStatefulClusterThatIsScaledToNoneDuringAnUpdateKeepsItsClaims(t *testin
 			return fmt.Errorf("claims %v are %v now", claims, now)
 		}
 		return nil
+	})
+}
+
+// While pods leave one at a time because fewer are asked for, no update takes the place of one of them: only the two that stay are
+// updated, and whenScaled keeps the claims of the three others.
+func TestStatefulClusterThatIsScaledDownInOrderDuringASurgeKeepsItsClaims(t *testing.T) {
+	t.Parallel()
+	more := surging(map[string]any{"podManagementPolicy": "OrderedReady"})
+	more["persistentVolumeClaimRetentionPolicy"] = map[string]any{"whenReplaced": "Delete"}
+	p := sharedPool(t, 5, more)
+	p.settles(5)
+	p.updates(fmt.Sprintf(`{"spec": {"template": {"metadata": {"annotations": {%q: "3s"}}, "spec": {"terminationGracePeriodSeconds": 20}}}}`, localcluster.ReadyAfter))
+	p.eventually("a pod of the surge exists", func(present) error { return p.hasPods(6) })
+	p.updates(`{"spec": {"replicas": 2}}`)
+	p.eventually("two updated pods exist, and the claims of three others", func(present) error {
+		kept := 0
+		all, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(t.Context(), metav1.ListOptions{})
+		for i := range all.Items {
+			if all.Items[i].Annotations["lockstep.dev/retired-reason"] == "ScaledDown" {
+				kept++
+			}
+		}
+		for _, pod := range p.pods() {
+			if *pod.Spec.TerminationGracePeriodSeconds != 20 {
+				err = errors.Join(err, fmt.Errorf("pod %s has the former template", pod.Name))
+			}
+		}
+		if kept != 6 || len(all.Items) != 10 {
+			err = errors.Join(err, fmt.Errorf("of %d claims %d are kept because fewer pods are asked for", len(all.Items), kept))
+		}
+		return errors.Join(err, p.hasPods(2))
 	})
 }
 
