@@ -104,13 +104,15 @@ type spent struct {
 // an earlier object belong to no identity of this one.
 func (p *poolState) spentIdentities() []spent {
 	var all []spent
+	known := map[ID]int{} // where an identity is in all
 	for _, c := range p.Claims {
 		if c.Pool != p.Object.UID || !c.Retired || c.Ended.IsZero() || p.hasPod(c.ID) || p.openOf[PodName(p.Key.Name, c.ID)] {
 			continue
 		}
-		i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })
-		if i < 0 {
-			all, i = append(all, spent{id: c.ID}), len(all)
+		i, exists := known[c.ID]
+		if !exists {
+			i = len(all)
+			all, known[c.ID] = append(all, spent{id: c.ID}), i
 		}
 		s := &all[i]
 		s.claims, s.ended, s.keep = append(s.claims, c), latest(s.ended, c.Ended), s.keep || c.Keep

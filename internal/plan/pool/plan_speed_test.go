@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // atRest returns a pool of that many available pods, with one claim each.
@@ -62,4 +63,37 @@ func allocatedBy(s pool.Snapshot) uint64 {
 	}
 	runtime.ReadMemStats(&after)
 	return (after.TotalAlloc - before.TotalAlloc) / plans
+}
+
+// withEndedIdentities returns a pool of one available pod, and that many identities that have ended and left a claim each.
+func withEndedIdentities(ended int) pool.Snapshot {
+	s := atRest(1, pool.KeepPolicy{})
+	for n := range ended {
+		id := pool.ID(fmt.Sprintf("e%015x", n))
+		claim := pool.ClaimName("web", "data", id)
+		s.Claims = append(s.Claims, pool.Claim{Name: claim, UID: claim, Version: 8, ID: id, Template: "data", Pool: objectUID, Retired: true, Ended: start.Add(-time.Minute), Because: reason.ScaledDown})
+	}
+	return s
+}
+
+// A search for each ended identity allocates nothing, so the times of as many ended identities in small and in large pools are compared.
+func TestAPlanOfAHundredTimesAsManyEndedIdentitiesTakesAboutAHundredTimesAsLong(t *testing.T) {
+	const ended, times = 200, 100
+	small, large := withEndedIdentities(ended), withEndedIdentities(times*ended)
+	ofSmall, ofLarge := time.Hour, time.Hour
+	for range 5 { // the shortest of several times, because other programs delay some of them
+		ofSmall, ofLarge = min(ofSmall, timeOf(small, times)), min(ofLarge, timeOf(large, 1))
+	}
+	if ofLarge > 8*ofSmall {
+		t.Errorf("%d plans of %d ended identities take %s, and one plan of %d takes %s", times, ended, ofSmall, times*ended, ofLarge)
+	}
+}
+
+// timeOf returns how long that many plans take.
+func timeOf(s pool.Snapshot, plans int) time.Duration {
+	began := time.Now()
+	for range plans {
+		pool.Plan(s)
+	}
+	return time.Since(began)
 }

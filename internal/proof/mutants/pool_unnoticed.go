@@ -288,6 +288,11 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{poolClaims, "c.Pool == p.Object.UID && !c.Deleting && wanted", "c.Pool == p.Object.UID && wanted"}},
 		Test:  poolScenarios + "claims-that-are-being-deleted-do-not-belong-to-the-object", Rule: "own 1 claims of web",
 	},
+	{
+		Name:  "search among all ended identities for each of their claims",
+		Edits: []Edit{{"internal/plan/pool/claims.go", "i, exists := known[c.ID]\n", "i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })\n\t\texists := i >= 0\n"}},
+		Test:  "internal/plan/pool TestAPlanOfAHundredTimesAsManyEndedIdentitiesTakesAboutAHundredTimesAsLong", Rule: "ended identities take",
+	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
