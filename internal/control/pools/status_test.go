@@ -1,6 +1,8 @@
 package pools
 
 import (
+	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,6 +67,69 @@ func TestAStatusThatWasNotWrittenIsWrittenAgain(t *testing.T) {
 			t.Errorf("refused: %t; %d requests to write the status twice, want %d", refused, requests, want)
 		}
 	}
+}
+
+// The patch fails if the object has another UID or another version, because another process may have written the status since (ADR 47).
+func TestAStatusIsOnlyWrittenToTheObjectThatWasRead(t *testing.T) {
+	c, sent := statusWriter(t)
+	seen := observed(false, 1, "a")
+	seen.Object.Version = 17
+	c.statuses.write(t.Context(), c, seen, nil)
+	if len(*sent) != 1 {
+		t.Fatalf("%d requests, want 1", len(*sent))
+	}
+	var patch []struct {
+		Op, Path string
+		Value    any
+	}
+	if err := json.Unmarshal([]byte((*sent)[0]), &patch); err != nil {
+		t.Fatal(err)
+	}
+	for path, value := range map[string]string{"/metadata/uid": seen.Object.UID, "/metadata/resourceVersion": "17"} {
+		test := false
+		for _, p := range patch {
+			test = test || p.Op == "test" && p.Path == path && p.Value == value
+		}
+		if !test {
+			t.Errorf("the patch does not test that %s is %q: %s", path, value, (*sent)[0])
+		}
+	}
+}
+
+// A StatefulCluster that was deleted and created again has no status yet, although the former one had the same.
+func TestAStatusIsWrittenAgainForAnotherObjectOfTheSameName(t *testing.T) {
+	c, sent := statusWriter(t)
+	seen := observed(false, 1)
+	c.statuses.write(t.Context(), c, seen, nil)
+	seen.Object.UID = "another"
+	if again := c.statuses.write(t.Context(), c, seen, nil); again == 0 && len(*sent) != 2 { // within a second it is only due
+		t.Errorf("after %d requests, the status of the new object is neither written nor due", len(*sent))
+	}
+}
+
+// statusWriter returns a Controller and the bodies of its requests, which an API server accepts.
+func statusWriter(t *testing.T) (c *Controller, sent *[]string) {
+	t.Helper()
+	sent = new([]string)
+	client, err := dynamic.NewForConfig(&rest.Config{Host: "http://api", QPS: -1, Transport: recorder{sent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = new(world{}).controller(true, freshness.NewLog())
+	c.Client, c.DryRun = client, false
+	return c, sent
+}
+
+// recorder accepts each request and records its body.
+type recorder struct{ bodies *[]string }
+
+func (r recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	*r.bodies = append(*r.bodies, string(body))
+	return apitest.Answer(http.StatusOK, map[string]any{"kind": "StatefulCluster", "apiVersion": "lockstep.dev/v1alpha1", "metadata": map[string]any{"name": "db"}}), nil
 }
 
 // transport answers each request.

@@ -198,14 +198,15 @@ func TestACompleteUpdateEndsTheRevisionBeforeIt(t *testing.T) {
 
 func TestRemarksAreWhatAPersonShouldCorrect(t *testing.T) {
 	for text, want := range map[string][]plan.Refusal{
-		"pool web replicas=1":                       nil,
-		"pool web replicas=1 paused":                nil,
-		"pool web replicas=1 paused until=1m":       nil,
-		"pool web replicas=1 paused until=0s":       {{Code: reason.PauseExpired}},
-		"pool web replicas=1 paused nountil=soon":   {{Code: reason.InvalidPausedUntil, Detail: "soon"}},
-		"pool web replicas=1 until=-1m":             nil,
-		"pool web replicas=1 noeffect=label":        {{Code: reason.NoEffect, Detail: "label"}},
-		"pool web replicas=2 grace=1s\npod a ready": {{Code: reason.GraceUnavailable, Detail: "1 of 1 pods"}},
+		"pool web replicas=1":                          nil,
+		"pool web replicas=1 paused":                   nil,
+		"pool web replicas=1 paused until=1m":          nil,
+		"pool web replicas=1 paused until=0s":          {{Code: reason.PauseExpired}},
+		"pool web replicas=1 paused until=0s grace=1s": {{Code: reason.PauseExpired}},
+		"pool web replicas=1 paused nountil=soon":      {{Code: reason.InvalidPausedUntil, Detail: "soon"}},
+		"pool web replicas=1 until=-1m":                nil,
+		"pool web replicas=1 noeffect=label":           {{Code: reason.NoEffect, Detail: "label"}},
+		"pool web replicas=2 grace=1s\npod a ready":    {{Code: reason.GraceUnavailable, Detail: "1 of 1 pods"}},
 		"pool web replicas=2 grace=1s\npod a ready gate=open\npod b ready gate=closed\npod c terminating\npod d ready owner=other": nil,
 		"pool web replicas=2\npod a ready": nil,
 	} {

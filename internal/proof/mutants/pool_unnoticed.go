@@ -289,6 +289,31 @@ var unnoticedInPlans = []Mutant{
 		Test:  poolScenarios + "claims-that-are-being-deleted-do-not-belong-to-the-object", Rule: "own 1 claims of web",
 	},
 	{
+		Name:  "pod that is too many, taken for one of a surge",
+		Edits: []Edit{{poolSurge, "range p.needed() {", "range p.staying {"}},
+		Test:  poolScenarios + "a-pod-that-is-too-many-lets-no-further-pod-be-updated", Rule: "update web-c of web in place",
+	},
+	{
+		Name:  "surge that is a share of all pods",
+		Edits: []Edit{{poolSurge, "most, lowered := s.MaxSurge.Of(p.Object.Replicas)", "most, lowered := s.MaxSurge.Of(len(p.staying))"}},
+		Test:  poolScenarios + "a-surge-of-a-percentage-is-a-share-of-the-pods-asked-for", Rule: "create 1 pods",
+	},
+	{
+		Name:  "surge that is over, kept while updates are paused",
+		Edits: []Edit{{poolSurge, "p.paused() && outdated > 0", "p.paused()"}},
+		Test:  poolScenarios + "a-surge-ends-although-updates-are-paused-once-no-pod-is-outdated", Rule: "delete web-a of web because ReplicasExceeded",
+	},
+	{
+		Name:  "pod of a silent node that is too many, kept beside an available one",
+		Edits: []Edit{{poolSurplus, "p.countAvailable() == 0", "p.countAvailable() <= 1"}},
+		Test:  poolScenarios + "a-pod-of-a-silent-node-is-too-many-while-another-is-available", Rule: "TooManyUnhealthy web-a",
+	},
+	{
+		Name:  "pause that is over, not remarked where updates have a grace period",
+		Edits: []Edit{{"internal/plan/pool/remarks.go", "if o.Paused && !o.PausedAt(s.Now) {", "if o.Paused && !o.PausedAt(s.Now) && o.Strategy.Grace == 0 {"}},
+		Test:  "internal/plan/pool TestRemarksAreWhatAPersonShouldCorrect", Rule: "paused until=0s grace=1s (-want +got)",
+	},
+	{
 		Name:  "search among all ended identities for each of their claims",
 		Edits: []Edit{{"internal/plan/pool/claims.go", "i, exists := known[c.ID]\n", "i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })\n\t\texists := i >= 0\n"}},
 		Test:  "internal/plan/pool TestAPlanOfAHundredTimesAsManyEndedIdentitiesTakesAboutAHundredTimesAsLong", Rule: "ended identities take",
@@ -526,6 +551,11 @@ var unnoticedInCaches = []Mutant{
 		Edits: []Edit{{controlsPools, "if seen.Live {", "if false {"}},
 		Test:  "internal/control/pools TestALiveReadIsFollowedByAnotherLook/the plan needed a live read", Rule: "want after 1s",
 	},
+	{
+		Name:  "pod that no hold covers any more, judged under the former one",
+		Edits: []Edit{{podEviction, " || live.Held != cached.Held", ""}},
+		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer/a StatefulCluster may have adopted it, and no hold covers it any more", Rule: "want 429 CacheStale",
+	},
 }
 
 // unnoticedInWrites are mistakes in what is written for StatefulClusters that no test noticed when they were planted.
@@ -659,5 +689,15 @@ var unnoticedInWrites = []Mutant{
 		Name:  "pod that has failed, taken for an orphan",
 		Edits: []Edit{{actAdoption, " || p.Status.Phase == corev1.PodFailed", ""}},
 		Test:  whichOrphans + "it has failed", Rule: "orphans (-want +got)",
+	},
+	{
+		Name:  "status that overwrites a later one",
+		Edits: []Edit{{"internal/control/pools/status.go", "\t\t{\"op\": \"test\", \"path\": \"/metadata/resourceVersion\", \"value\": seen.Object.Version.String()},\n", ""}},
+		Test:  "internal/control/pools TestAStatusIsOnlyWrittenToTheObjectThatWasRead", Rule: "does not test that /metadata/resourceVersion is",
+	},
+	{
+		Name:  "status of a former object, taken for that of the object",
+		Edits: []Edit{{"internal/control/pools/status.go", "seen.Object.UID+string(text)", "string(text)"}},
+		Test:  "internal/control/pools TestAStatusIsWrittenAgainForAnotherObjectOfTheSameName", Rule: "after 1 requests, the status of the new object is neither written nor due",
 	},
 }

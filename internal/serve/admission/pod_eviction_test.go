@@ -325,6 +325,9 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 		"a StatefulCluster may have adopted it, and has": {func(c *evictable) {
 			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, observe.Pod{UID: "zone-a-0", Held: true}
 		}, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"a StatefulCluster may have adopted it, and no hold covers it any more": {func(c *evictable) {
+			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, observe.Pod{UID: "zone-a-0", Key: c.group.Key}
+		}, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
 		"a StatefulCluster may have adopted it, and it is gone": {func(c *evictable) {
 			c.cached["zone-a-0"], c.gone["zone-a-0"] = observe.Pod{UID: "zone-a-0", Held: true, Key: c.group.Key, Ambiguous: true}, true
 		}, "zone-a-0", http.StatusNotFound, reason.PodNotFound},
