@@ -76,24 +76,14 @@ func withEndedIdentities(ended int) pool.Snapshot {
 	return s
 }
 
-// A search for each ended identity allocates nothing, so the times of as many ended identities in small and in large pools are compared.
-func TestAPlanOfAHundredTimesAsManyEndedIdentitiesTakesAboutAHundredTimesAsLong(t *testing.T) {
-	const ended, times = 200, 100
-	small, large := withEndedIdentities(ended), withEndedIdentities(times*ended)
-	ofSmall, ofLarge := time.Hour, time.Hour
-	for range 5 { // the shortest of several times, because other programs delay some of them
-		ofSmall, ofLarge = min(ofSmall, timeOf(small, times)), min(ofLarge, timeOf(large, 1))
+// BenchmarkPlanOfEndedIdentities plans pools with many identities that have ended: the time grows with their number, and not faster.
+func BenchmarkPlanOfEndedIdentities(b *testing.B) {
+	for _, ended := range []int{1_000, 10_000} {
+		s := withEndedIdentities(ended)
+		b.Run(fmt.Sprintf("%d", ended), func(b *testing.B) {
+			for b.Loop() {
+				pool.Plan(s)
+			}
+		})
 	}
-	if ofLarge > 8*ofSmall {
-		t.Errorf("%d plans of %d ended identities take %s, and one plan of %d takes %s", times, ended, ofSmall, times*ended, ofLarge)
-	}
-}
-
-// timeOf returns how long that many plans take.
-func timeOf(s pool.Snapshot, plans int) time.Duration {
-	began := time.Now()
-	for range plans {
-		pool.Plan(s)
-	}
-	return time.Since(began)
 }

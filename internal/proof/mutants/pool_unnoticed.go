@@ -313,11 +313,6 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{"internal/plan/pool/remarks.go", "if o.Paused && !o.PausedAt(s.Now) {", "if o.Paused && !o.PausedAt(s.Now) && o.Strategy.Grace == 0 {"}},
 		Test:  "internal/plan/pool TestRemarksAreWhatAPersonShouldCorrect", Rule: "paused until=0s grace=1s (-want +got)",
 	},
-	{
-		Name:  "search among all ended identities for each of their claims",
-		Edits: []Edit{{"internal/plan/pool/claims.go", "i, exists := known[c.ID]\n", "i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })\n\t\texists := i >= 0\n"}},
-		Test:  "internal/plan/pool TestAPlanOfAHundredTimesAsManyEndedIdentitiesTakesAboutAHundredTimesAsLong", Rule: "ended identities take",
-	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
