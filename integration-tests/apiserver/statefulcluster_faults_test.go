@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 // A lost answer makes lockstep create a pod that it does not know of, and late watches show that only later. Such a pod leaves
@@ -160,4 +164,69 @@ func (p pool) deletions() (n int) {
 		}
 	}
 	return n
+}
+
+// noStatus is a policy by which the API server refuses statuses of StatefulClusters in a namespace.
+const noStatus = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
+    resourceRules:
+    - {apiGroups: ["lockstep.dev"], apiVersions: ["*"], resources: ["statefulclusters/status"], operations: ["UPDATE"]}
+  validations:
+  - {expression: "false", message: "not now"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME, validationActions: ["Deny"]}
+`
+
+// Nothing else happens after the last pod has become Ready, so no event leads to the next write.
+func TestStatefulClusterWritesAStatusAgainThatWasRefusedForAWhile(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, nil)
+	p.settles(2)
+	accepts := func() error {
+		_, err := p.resources(statefulClusters).Patch(t.Context(), p.name, types.MergePatchType, []byte(`{"status": {"trace": "x"}}`), metav1.PatchOptions{DryRun: dryRun}, "status")
+		return err
+	}
+	p.applies(strings.ReplaceAll(noStatus, "NAME", p.scene.name))
+	p.eventually("statuses are refused", func(present) error {
+		if accepts() == nil {
+			return errors.New("they are accepted")
+		}
+		return nil
+	})
+	p.scales(3)
+	p.eventually("three pods are Ready", func(present) error {
+		ready := 0
+		for _, pod := range p.pods() {
+			if isReady(&pod) {
+				ready++
+			}
+		}
+		if ready != 3 {
+			return fmt.Errorf("%d are", ready)
+		}
+		return nil
+	})
+	began := time.Now()
+	time.Sleep(8 * time.Second)
+	writes := len(slices.DeleteFunc(p.requests(), func(r judge.Request) bool {
+		return !byOperator(r.User) || r.Resource != "statefulclusters/status" || r.At.Before(began)
+	}))
+	if writes > 8 {
+		t.Errorf("the status was written %d times within 8 s, although the API server refuses it", writes)
+	}
+	policies := p.world.admin.AdmissionregistrationV1()
+	binding := policies.ValidatingAdmissionPolicyBindings().Delete(t.Context(), p.scene.name, deleteOptions)
+	if err := errors.Join(binding, policies.ValidatingAdmissionPolicies().Delete(t.Context(), p.scene.name, deleteOptions)); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("statuses are accepted", func(present) error { return accepts() })
+	p.settles(3)
 }

@@ -25,11 +25,17 @@ func Permissions() []permission.Need {
 	}
 }
 
-// writesApart is the time between two writes of the status of one StatefulCluster.
-const writesApart = time.Second
+const (
+	// writesApart is the time between two writes of the status of one StatefulCluster. After a failed one, it doubles with each
+	// further failure, up to mostApart.
+	writesApart, mostApart = time.Second, 30 * time.Second
+	// failuresLast is how many writes in succession fail before that is more than a passing failure. More than mostFailures are not
+	// counted: the pause does not grow any more.
+	failuresLast, mostFailures = 4, 6
+)
 
 // statuses remembers the last status that this process has written for each StatefulCluster, so that it writes only changes,
-// and not more than one a second.
+// and not more than one a second. A write that failed is tried again.
 type statuses struct {
 	mu   sync.Mutex
 	last map[plan.Key]written
@@ -38,6 +44,13 @@ type statuses struct {
 type written struct {
 	text uint64 // a hash of it
 	at   time.Time
+
+	failed int // how many writes have failed since the last one that did not
+}
+
+// pause returns the time until the next write.
+func (w written) pause() time.Duration {
+	return min(mostApart, writesApart<<max(0, w.failed-1))
 }
 
 // seed is that of the hashes of this process.
@@ -50,8 +63,8 @@ func (s *statuses) forget(key plan.Key) {
 }
 
 // write writes the status of a pool if it has changed, and the object is still at the version that the process was shown: another one
-// may have written which revision pods had (ADR 47). A failed write is only logged; the next reconcile writes it again. It returns when to reconcile again because the last write was too short a time ago; 0:
-// not for that.
+// may have written which revision pods had (ADR 47). It returns when to reconcile again because the last write was too short a time
+// ago, or has failed; 0: not for that.
 func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot, steps []plan.Action) (again time.Duration) {
 	if !seen.Object.Exists() || c.DryRun {
 		return 0
@@ -73,11 +86,29 @@ func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot,
 		return 0
 	}
 	_, err = c.Client.Resource(cluster.Resource).Namespace(seen.Key.Namespace).Patch(ctx, seen.Key.Name, types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
-		s.forget(seen.Key)
-		c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err).Debug("the status was not written")
+	rest, lasts := s.ended(seen.Key, err)
+	if entry := c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err); lasts {
+		entry.WithField("retry_in", rest.String()).Warn("the status cannot be written")
+	} else if err != nil {
+		entry.Debug("the status was not written")
 	}
-	return 0
+	return rest
+}
+
+// ended records the result of a write. If it failed, rest is the time until the next one, and lasts reports whether others have failed
+// before it.
+func (s *statuses) ended(key plan.Key, err error) (rest time.Duration, lasts bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last[key]
+	if err == nil {
+		last.failed = 0
+		s.last[key] = last
+		return 0, false
+	}
+	last.text, last.failed = 0, min(last.failed+1, mostFailures)
+	s.last[key] = last
+	return last.pause(), last.failed >= failuresLast
 }
 
 // changed reports whether a status is to be written now. If it has changed and is not, rest is the time until then.
@@ -91,10 +122,10 @@ func (s *statuses) changed(key plan.Key, text string, now time.Time) (write bool
 	if last.text == hashed {
 		return false, 0
 	}
-	if rest = last.at.Add(writesApart).Sub(now); rest > 0 {
+	if rest = last.at.Add(last.pause()).Sub(now); rest > 0 {
 		return false, rest
 	}
-	s.last[key] = written{hashed, now}
+	s.last[key] = written{hashed, now, last.failed}
 	return true, 0
 }
 

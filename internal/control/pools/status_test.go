@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -45,8 +48,8 @@ func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
 
 // Without that, a status that an API server has not accepted would stay unwritten until it changes again.
 func TestAStatusThatWasNotWrittenIsWrittenAgain(t *testing.T) {
-	for _, refused := range []bool{true, false} {
-		requests := 0
+	synctest.Test(t, func(t *testing.T) {
+		requests, refused := 0, true
 		client, err := dynamic.NewForConfig(&rest.Config{Host: "http://api", QPS: -1, Transport: transport(func() *http.Response {
 			if requests++; refused {
 				return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
@@ -56,17 +59,45 @@ func TestAStatusThatWasNotWrittenIsWrittenAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := world{}
+		w := world{cached: observed(false, 1, "a")}
 		c := w.controller(true, freshness.NewLog())
 		c.Client, c.DryRun = client, false
-		seen, want := observed(false, 1, "a"), map[bool]int{true: 2, false: 1}[refused]
+		logged := logtest.NewLocal(c.Log)
+		reconcile := func() loop.Outcome {
+			t.Helper()
+			outcome, err := c.Reconcile(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return outcome
+		}
+		for n, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+			pause *= time.Second
+			if got := reconcile(); got != loop.After(pause) || requests != n+1 {
+				t.Fatalf("after the failed write %d: %d requests, and another look is %s, want %s", n+1, requests, got, loop.After(pause))
+			}
+			if got, want := len(logged.AllEntries()), max(0, n+2-failuresLast); got != want {
+				t.Errorf("after the failed write %d: %d warnings, want %d", n+1, got, want)
+			}
+			time.Sleep(pause / 2) // an event
+			if got := reconcile(); got != loop.After(pause/2) || requests != n+1 {
+				t.Fatalf("in the pause after the failed write %d: %d requests, and another look is %s", n+1, requests, got)
+			}
+			time.Sleep(pause / 2)
+		}
+		refused = false
+		before := requests
 		for range 2 {
-			c.statuses.write(t.Context(), c, seen, nil)
+			if got := reconcile(); got != loop.Done() || requests != before+1 {
+				t.Errorf("%d requests after those that failed, and another look is %s", requests-before, got)
+			}
 		}
-		if requests != want {
-			t.Errorf("refused: %t; %d requests to write the status twice, want %d", refused, requests, want)
+		refused, w.cached.Object.Generation = true, 2
+		time.Sleep(time.Second)
+		if got := reconcile(); got != loop.After(time.Second) {
+			t.Errorf("after a write that did not fail and one that did, another look is %s", got)
 		}
-	}
+	})
 }
 
 // The patch fails if the object has another UID or another version, because another process may have written the status since (ADR 47).
