@@ -11,11 +11,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// changingPolicy is a policy that changes new pods in a namespace.
+// changingPolicy is a policy that changes objects in a namespace when they are written.
 const changingPolicy = `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: NAME}
@@ -23,7 +26,7 @@ spec:
   matchConstraints:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
     resourceRules:
-    - {apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}
+    - {apiGroups: [""], apiVersions: ["v1"], resources: ["RESOURCE"], operations: [OPERATIONS]}
   failurePolicy: Fail
   reinvocationPolicy: Never
   mutations:
@@ -36,31 +39,48 @@ metadata: {name: NAME}
 spec: {policyName: NAME}
 `
 
-// The policy changes the label app of new pods, takes one of lockstep off them, or lets their images come from another registry.
+// The policy changes the label app of new pods, takes one of lockstep off them or off claims, or lets their images come from another
+// registry.
 const (
-	withoutLabel  = `Object{metadata: Object.metadata{labels: {"app": "db", "lockstep.dev/statefulcluster": "changed"}}}`
-	otherLabel    = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
-	otherRegistry = `Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "mirror.test/" + c.image})}}`
+	withoutLabel      = `Object{metadata: Object.metadata{labels: {"app": "db", "lockstep.dev/statefulcluster": "changed"}}}`
+	otherLabel        = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
+	withoutClaimLabel = `Object{metadata: Object.metadata{labels: {"lockstep.dev/statefulcluster": "changed"}}}`
+	otherRegistry     = `Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "mirror.test/" + c.image})}}`
 )
 
 // changesPods makes the API server change new pods as an expression says, until the returned function is called.
 func (s *scene) changesPods(expression string) (stop func()) {
 	s.t.Helper()
-	former, err := s.labelAndImage()
+	return s.changes("pods", `"CREATE"`, expression, s.labelAndImage)
+}
+
+// changesClaims makes the API server change the label of claims by which lockstep sees them, until the returned function is called.
+func (s *scene) changesClaims(operations string) (stop func()) {
+	s.t.Helper()
+	return s.changes("persistentvolumeclaims", operations, withoutClaimLabel, func() (string, error) {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		created, err := s.world.admin.CoreV1().PersistentVolumeClaims(s.name).Create(s.t.Context(), claim, metav1.CreateOptions{DryRun: dryRun})
+		if err != nil {
+			return "", err
+		}
+		return created.Labels["lockstep.dev/statefulcluster"], nil
+	})
+}
+
+// changes makes the API server change objects as an expression says, until the returned function is called. written returns what a
+// new object is like.
+func (s *scene) changes(what, operations, expression string, written func() (string, error)) (stop func()) {
+	s.t.Helper()
+	former, err := written()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	file := filepath.Join(s.t.TempDir(), "policy.yaml")
-	text := strings.NewReplacer("NAME", s.name, "EXPRESSION", expression).Replace(changingPolicy)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.world.cluster.Apply(s.t.Context(), file); err != nil {
-		s.t.Fatal(err)
-	}
+	s.applies(strings.NewReplacer("NAME", s.name, "RESOURCE", what, "OPERATIONS", operations, "EXPRESSION", expression).Replace(changingPolicy))
 	policies := s.world.admin.AdmissionregistrationV1()
-	s.eventually("new pods are changed", func(present) error {
-		now, err := s.labelAndImage()
+	s.eventually("new "+what+" are changed", func(present) error {
+		now, err := written()
 		if err == nil && now == former {
 			err = fmt.Errorf("they have %s", now)
 		}
@@ -73,13 +93,25 @@ func (s *scene) changesPods(expression string) (stop func()) {
 		if err := errors.Join(binding, policies.MutatingAdmissionPolicies().Delete(ctx, s.name, deleteOptions)); err != nil {
 			s.t.Fatal(err)
 		}
-		s.eventually("new pods are not changed", func(present) error {
-			now, err := s.labelAndImage()
+		s.eventually("new "+what+" are not changed", func(present) error {
+			now, err := written()
 			if err == nil && now != former {
 				err = fmt.Errorf("they have %s", now)
 			}
 			return err
 		})
+	}
+}
+
+// applies applies manifests of the cluster.
+func (s *scene) applies(text string) {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.world.cluster.Apply(s.t.Context(), file); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -145,6 +177,156 @@ func refusesATemplateWhosePodsGetAnotherLabel(t *testing.T, change string) {
 	stop()
 	p.updates(withContainer("db:2", "")) // a new template is checked at once
 	p.settles(2)
+}
+
+// failsBecause waits until the status shows that a request fails, with each part of its message.
+func (p pool) failsBecause(parts ...string) {
+	p.t.Helper()
+	p.waitsBecause("RequestFailing", parts...)
+}
+
+// Something begins to take a label of lockstep off new pods after the template was accepted. No cache would show such a pod, so each
+// event would be followed by another one.
+func TestStatefulClusterCreatesNoPodsWhoseLabelsAreTakenOffLater(t *testing.T) {
+	t.Parallel()
+	for sentence, more := range map[string]map[string]any{
+		"of new identities":       nil,
+		"of kept identities":      keeps("onDelete"),
+		"of the earlier revision": {"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"partition": int64(2)}}},
+		"without claims":          {"volumeClaimTemplates": []any{}, "template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "db", "image": "db:1"}}}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			p := sharedPool(t, 2, more)
+			before := p.settles(2)
+			if sentence == "of the earlier revision" {
+				p.updates(withContainer("db:2", ""))
+				p.hasImages("db:1", "db:1")
+			}
+			stop := p.changesPods(withoutLabel)
+			p.deletes(before[0].Name)
+			for i := range 10 { // each one is an event
+				p.updates(fmt.Sprintf(`{"metadata": {"annotations": {"example.com/n": "%d"}}}`, i))
+				time.Sleep(500 * time.Millisecond)
+			}
+			p.failsBecause("create pod", "changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods")
+			if names := p.everyPod(); !slices.Equal(names, []string{before[1].Name}) {
+				t.Errorf("the pods are %v, want only %s", names, before[1].Name)
+			}
+			stop()
+			after, _ := identities(p.settles(2))
+			if names := p.everyPod(); !slices.Equal(names, after) {
+				t.Errorf("the pods are %v, and %v are those of the StatefulCluster", names, after)
+			}
+		})
+	}
+}
+
+// everyPod returns the names of all pods of the namespace that do not terminate, sorted.
+func (s *scene) everyPod() (names []string) {
+	s.t.Helper()
+	list, err := s.world.admin.CoreV1().Pods(s.name).List(s.t.Context(), listOptions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Something changes the label of claims by which lockstep sees them. It is given back; if that has no effect, the status says so, and
+// it is tried less and less often.
+func TestStatefulClusterGivesClaimsTheirLabelsAgainOrSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	const created, written = `"CREATE"`, `"CREATE", "UPDATE"`
+	const why = "something changes its label lockstep.dev/statefulcluster"
+	label := func(p pool) map[string]string {
+		p.t.Helper()
+		labels := map[string]string{}
+		list, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(p.t.Context(), listOptions)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, c := range list.Items {
+			labels[c.Name] = c.Labels["lockstep.dev/statefulcluster"]
+		}
+		return labels
+	}
+	allHaveTheirs := func(p pool, want int) {
+		p.t.Helper()
+		p.eventually(fmt.Sprintf("%d claims have their label", want), func(present) error {
+			labels := label(p)
+			for name, value := range labels {
+				if value != p.name {
+					return fmt.Errorf("%s has %q", name, value)
+				}
+			}
+			if len(labels) != want {
+				return fmt.Errorf("there are %d", len(labels))
+			}
+			return nil
+		})
+	}
+	patches := func(p pool) int {
+		p.t.Helper()
+		return len(slices.DeleteFunc(p.requests(), func(r judge.Request) bool {
+			return !byOperator(r.User) || r.Verb != "patch" || r.Resource != "persistentvolumeclaims"
+		}))
+	}
+	t.Run("of new claims of identities that may be kept", func(t *testing.T) {
+		t.Parallel()
+		p := sharedPool(t, 1, keeps("onDelete"))
+		p.settles(1)
+		p.changesClaims(created)
+		p.scales(2)
+		p.settles(2)
+		allHaveTheirs(p, 4)
+	})
+	t.Run("of new claims, again and again", func(t *testing.T) {
+		t.Parallel()
+		p := sharedPool(t, 1, nil)
+		p.settles(1)
+		stop := p.changesClaims(written)
+		p.scales(2)
+		p.failsBecause("label claim", "db-data-", why)
+		stop()
+		p.settles(2)
+		allHaveTheirs(p, 4)
+	})
+	t.Run("of claims of a pod that serves, again and again", func(t *testing.T) {
+		t.Parallel()
+		p := sharedPool(t, 1, nil)
+		id := strings.TrimPrefix(p.settles(1)[0].Name, "db-")
+		stop := p.changesClaims(written)
+		p.annotates(id, "data", `{"example.com/n": "1"}`)
+		p.failsBecause("label claim", "db-data-", why)
+		before := patches(p)
+		time.Sleep(10 * time.Second)
+		if n := patches(p) - before; n > 3 {
+			t.Errorf("%d patches of claims within 10 s", n)
+		}
+		stop()
+		p.settles(1)
+		allHaveTheirs(p, 2)
+	})
+	t.Run("of a new template", func(t *testing.T) {
+		t.Parallel()
+		s := managed(t)
+		s.schedulesOn(s.someNode())
+		stop := s.changesClaims(created)
+		p := s.createPool(1, nil)
+		p.waitsBecause("TemplateInvalid", "changes the label lockstep.dev/statefulcluster of new claims for data")
+		if names := p.everyPod(); len(names) > 0 {
+			t.Errorf("the pods are %v", names)
+		}
+		stop()
+		p.updates(withContainer("db:2", "")) // a new template is checked at once
+		p.settles(1)
+	})
 }
 
 // Pods that have ended cannot be deleted while a person has the hold, and the next ones end as well.

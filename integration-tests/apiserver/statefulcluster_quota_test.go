@@ -42,14 +42,20 @@ func (s *scene) quota(of corev1.ResourceName, most string) (lift func()) {
 // isRefused waits until the status shows that the API server refuses an object, with each part of its message.
 func (p pool) isRefused(parts ...string) {
 	p.t.Helper()
-	p.eventually(fmt.Sprintf("the status says %q", parts), func(present) error {
+	p.waitsBecause("RequestForbidden", parts...)
+}
+
+// waitsBecause waits until the status shows what is waited for, with each part of its message.
+func (p pool) waitsBecause(why string, parts ...string) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("the status says %s %q", why, parts), func(present) error {
 		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
 		if err != nil {
 			return err
 		}
 		code, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
 		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
-		if code != "RequestForbidden" || slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(message, part) }) {
+		if code != why || slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(message, part) }) {
 			return fmt.Errorf("it says %s: %s", code, message)
 		}
 		return nil

@@ -84,15 +84,8 @@ func (e *Executor) labelClaims(ctx context.Context, s *pool.Snapshot, a pool.Lab
 	errs := make([]error, len(a.Claims))
 	parallel.Each(len(a.Claims), atATime, func(i int) {
 		c := a.Claims[i]
-		own := map[string]string{contract.PoolLabel: s.Key.Name, contract.InstanceIDLabel: string(a.ID), contract.ClaimLabel: c.Template, contract.PoolUIDLabel: s.Object.UID}
-		text := jsonOf(map[string]any{"metadata": map[string]any{
-			"uid": c.UID, "resourceVersion": c.Version.String(), "labels": own,
-			"annotations": map[string]string{contract.SiblingsAnnotation: strings.Join(a.Siblings, ",")},
-		}})
-		_, err := e.Client.CoreV1().PersistentVolumeClaims(s.Key.Namespace).Patch(ctx, c.Name, types.MergePatchType, text, metav1.PatchOptions{})
-		if err != nil {
-			errs[i] = fmt.Errorf("label claim %s/%s: %w", s.Key.Namespace, c.Name, classify(err))
-		}
+		siblings := strings.Join(a.Siblings, ",")
+		errs[i] = e.labelClaim(ctx, s.Key, c.Name, changedMetadata{UID: c.UID, ResourceVersion: c.Version.String(), Annotations: with(nil, contract.SiblingsAnnotation, siblings)}, labelsOfClaim(s, a.ID, c.Template))
 	})
 	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package act
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/lockstep-dev/lockstep/internal/cluster/pools"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -26,10 +24,11 @@ import (
 func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.RecordRevision) error {
 	id := s.Draw()
 	created, err := e.dryRun(ctx, s, render.Birth{ID: id, From: s.Object.UID, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
-	if err == nil {
-		err = e.tryClaims(ctx, s, id)
+	lost := lostAtAdmission(s, id, labelsOf(created))
+	if err == nil && lost == "" {
+		lost, err = e.tryClaims(ctx, s, id)
 	}
-	if lost := lostAtAdmission(s, id, created); err == nil && lost != "" {
+	if err == nil && lost != "" {
 		e.Checks.Refused(s.Key, a.Hash, lost)
 		return nil
 	}
@@ -43,38 +42,8 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 	return e.createRevision(ctx, s, a)
 }
 
-// lostAtAdmission returns what something takes off new pods without which lockstep does not see them, or that they belong to the
-// object; empty: nothing. If each new pod lacked it, another one would be created all the time.
-func lostAtAdmission(s *pool.Snapshot, id pool.ID, created []byte) string {
-	var pod metav1.PartialObjectMetadata
-	switch err := json.Unmarshal(created, &pod); {
-	case err != nil:
-		return "" // it is not known otherwise
-	case !pools.SelectorOf(&s.Object)(pod.Labels):
-		return "something changes the labels of new pods, so that spec.selector does not match them"
-	case pod.Labels[contract.PoolLabel] != s.Key.Name, pod.Labels[contract.InstanceIDLabel] != string(id):
-		return "something changes the labels " + contract.PoolLabel + " and " + contract.InstanceIDLabel + " of new pods"
-	}
-	return ""
-}
-
 // isWrong reports whether the API server refuses an object because of what it says.
 func isWrong(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) }
-
-// tryClaims returns why the API server refuses a claim of one of the templates because of what it says. Another refusal, such
-// as that of a quota, is none of the template: pods wait for their claims then.
-func (e *Executor) tryClaims(ctx context.Context, s *pool.Snapshot, id pool.ID) error {
-	for _, t := range s.Object.Claims {
-		text, err := render.Claim(s.Key, &s.Object, t, pool.CompletePod{ID: id})
-		if err != nil {
-			return err
-		}
-		if err := e.tryCreation(ctx, s, "persistentvolumeclaims", text, metav1.FieldValidationStrict).Error(); isWrong(err) {
-			return fmt.Errorf("create a claim of %s for %s by a dry run: %w", s.Key, t.Name, err)
-		}
-	}
-	return nil
-}
 
 // longestCollision is how many names are tried for a revision. A name may be taken by a revision of another owner.
 const longestCollision = 10

@@ -161,23 +161,23 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 		},
 		"the next pod of an identity names the one before": {
 			action: statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates()},
-			want:   []string{"POST pods"}, body: `"lockstep.dev/handover-from":"uid-a"`,
+			want:   []string{tryPod, newPod}, body: `"lockstep.dev/handover-from":"uid-a"`,
 		},
 		"the claims of an identity are read before its next pod is created": {
 			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
-			answers: claimAt("u", "8"), want: []string{"GET persistentvolumeclaims/db-data-a", "POST pods"}, body: `"lockstep.dev/handover-from":"uid-a"`,
+			answers: claimAt("u", "8"), want: []string{tryPod, "GET persistentvolumeclaims/db-data-a", newPod}, body: `"lockstep.dev/handover-from":"uid-a"`,
 		},
 		"no next pod is created if a claim has changed": {
 			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
-			answers: claimAt("u", "9"), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
+			answers: claimAt("u", "9"), want: []string{tryPod, "GET persistentvolumeclaims/db-data-a"}, fails: true,
 		},
 		"no next pod is created if a claim was created again": {
 			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
-			answers: claimAt("another", "8"), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
+			answers: claimAt("another", "8"), want: []string{tryPod, "GET persistentvolumeclaims/db-data-a"}, fails: true,
 		},
 		"no next pod is created if a claim is gone": {
 			action:  statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates(), Had: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
-			refuses: answering(http.StatusNotFound), want: []string{"GET persistentvolumeclaims/db-data-a"}, fails: true,
+			refuses: answering(http.StatusNotFound), want: []string{tryPod, "GET persistentvolumeclaims/db-data-a"}, fails: true,
 		},
 		"claims are marked before a hand-over, with the names of all of them": {
 			action: statefulcluster.PrepareHandover{Pool: "db", ID: "a", From: "uid-a", Siblings: []string{"data", "logs"}, Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
@@ -317,12 +317,12 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 		"a claim is labelled as it was evaluated": {
 			action: statefulcluster.LabelClaims{Pool: "db", ID: "0", Pod: "db-0", Siblings: []string{"data", "logs"}, Claims: []statefulcluster.UnlabelledClaim{{Name: "data-db-0", Template: "data", UID: "c", Version: 9}}},
 			want:   []string{"PATCH persistentvolumeclaims/data-db-0"},
-			body: `{"metadata":{"annotations":{"lockstep.dev/claim-templates":"data,logs"},"labels":{"lockstep.dev/claim":"data","lockstep.dev/instance-id":"0",` +
-				`"lockstep.dev/pool-uid":"u","lockstep.dev/statefulcluster":"db"},"resourceVersion":"9","uid":"c"}}`,
+			body: `{"metadata":{"uid":"c","resourceVersion":"9","labels":{"lockstep.dev/claim":"data","lockstep.dev/instance-id":"0",` +
+				`"lockstep.dev/pool-uid":"u","lockstep.dev/statefulcluster":"db"},"annotations":{"lockstep.dev/claim-templates":"data,logs"}}}`,
 		},
 		"the next pod of an adopted identity mounts its claim": {
 			action: statefulcluster.HandOver{Pool: "db", ID: "0", From: "uid-0", Revision: "db-2", Templates: poolTemplates(), Claims: map[string]string{"data": "data-db-0"}},
-			want:   []string{"POST pods"}, body: `"claimName":"data-db-0"`,
+			want:   []string{tryPod, newPod}, body: `"claimName":"data-db-0"`,
 		},
 		"revisions are compared by dry runs": {
 			action:   statefulcluster.CompareRevisions{Pool: "db", Newest: statefulcluster.Revision{Name: "db-2"}, With: []statefulcluster.Revision{revision}},

@@ -92,8 +92,12 @@ func PoolPermissions() []permission.Need {
 }
 
 // createPods creates the pods of new identities, in runs of 1, 2, 4 and so on, at most atATime of them at the same
-// time. The first refusal ends it: a quota that refuses one pod refuses the others as well.
+// time. The first refusal ends it: a quota that refuses one pod refuses the others as well. No pod is created that would lose its
+// labels.
 func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.CreatePods) error {
+	if err := e.tryPod(ctx, s, render.Birth{ID: a.IDs[0], Revision: a.Revision, Templates: a.Templates}); err != nil {
+		return err
+	}
 	for run, rest := 1, a.IDs; len(rest) > 0; run *= 2 {
 		now := rest[:min(run, len(rest))]
 		rest = rest[len(now):]
@@ -108,13 +112,17 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 	return nil
 }
 
-// handOver creates the next pod of an identity, unless a claim that the identity had is not as it was evaluated. If the pod
-// exists already, another process was faster.
+// handOver creates the next pod of an identity, unless a claim that the identity had is not as it was evaluated, or the pod would
+// lose its labels. If the pod exists already, another process was faster.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
+	next := render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims}
+	if err := e.tryPod(ctx, s, next); err != nil {
+		return err
+	}
 	if err := e.unchanged(ctx, s.Key, a.Had); err != nil {
 		return err
 	}
-	err := e.createPod(ctx, s, render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims})
+	err := e.createPod(ctx, s, next)
 	if apierrors.IsAlreadyExists(err) {
 		return reason.WithClass(reason.Moved, err)
 	}
@@ -145,6 +153,10 @@ func (e *Executor) createPod(ctx context.Context, s *pool.Snapshot, b render.Bir
 	var created corev1.Pod
 	if err := e.create(ctx, s.Key, "pods", text, &created); err != nil {
 		return fmt.Errorf("create pod %s/%s: %w", s.Key.Namespace, pool.PodName(s.Key.Name, b.ID), err)
+	}
+	own := labelsOfPod(s, b.ID)
+	if changedLabel(own, created.Labels) != "" { // since the dry run, or by another API server
+		return e.labelPod(ctx, s.Key, &created, own)
 	}
 	e.podReached(s.Key, &created)
 	return nil
@@ -190,23 +202,42 @@ func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.Cla
 		return err
 	}
 	name := pool.ClaimName(s.Key.Name, t.Name, a.ID)
-	err = e.create(ctx, s.Key, "persistentvolumeclaims", text, &corev1.PersistentVolumeClaim{})
-	if err == nil {
-		return nil
+	claim := &corev1.PersistentVolumeClaim{}
+	err = e.create(ctx, s.Key, "persistentvolumeclaims", text, claim)
+	if apierrors.IsAlreadyExists(err) {
+		claim, err = e.existingClaim(ctx, s, t, a)
+	} else if err != nil {
+		err = fmt.Errorf("create claim %s/%s: %w", s.Key.Namespace, name, err)
 	}
-	if !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create claim %s/%s: %w", s.Key.Namespace, name, err)
+	own := labelsOfClaim(s, a.ID, t.Name)
+	if err != nil || changedLabel(own, claim.Labels) == "" {
+		return err
 	}
+	return e.labelClaim(ctx, s.Key, name, changedMetadata{UID: string(claim.UID), ResourceVersion: claim.ResourceVersion}, own)
+}
+
+// existingClaim returns the claim of an identity that exists already. It may lack the label by which caches show it. If something
+// takes labels off new claims, a claim without the others may be that of the identity as well, so no other owner is assumed.
+func (e *Executor) existingClaim(ctx context.Context, s *pool.Snapshot, t pool.ClaimTemplate, a pool.CompletePod) (*corev1.PersistentVolumeClaim, error) {
+	name := pool.ClaimName(s.Key.Name, t.Name, a.ID)
 	claim, err := e.Client.CoreV1().PersistentVolumeClaims(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, name, classify(err))
+		return nil, fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, name, classify(err))
+	}
+	own := labelsOfClaim(s, a.ID, t.Name)
+	delete(own, contract.PoolLabel)
+	foreign := changedLabel(own, claim.Labels) != ""
+	if foreign {
+		if lost, _ := e.tryClaim(ctx, s, t, s.Draw()); lost != "" {
+			return nil, fmt.Errorf("create claim %s/%s: %s", s.Key.Namespace, name, lost)
+		}
 	}
 	from := claim.Annotations[contract.HandoverAnnotation] // another process may have marked it for this pod already
-	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(a.ID) || claim.Labels[contract.ClaimLabel] != t.Name || from != a.From && from != a.UID {
+	if foreign || from != a.From && from != a.UID {
 		e.Checks.ClaimTaken(s.Key, a.ID)
-		return reason.WithClass(reason.Human, fmt.Errorf("claim %s/%s exists and does not belong to %s", s.Key.Namespace, name, s.Key))
+		return nil, reason.WithClass(reason.Human, fmt.Errorf("claim %s/%s exists and does not belong to %s", s.Key.Namespace, name, s.Key))
 	}
-	return nil
+	return claim, nil
 }
 
 // retireIdentity marks the claims of an identity at the versions that were evaluated.

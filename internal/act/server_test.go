@@ -122,7 +122,7 @@ func agreement(path string, body []byte) any {
 	default:
 		pod := map[string]any{"kind": "Pod", "apiVersion": "v1"}
 		if sent, is := object["metadata"].(map[string]any); is {
-			pod["metadata"] = map[string]any{"labels": sent["labels"]}
+			pod["metadata"] = map[string]any{"labels": sent["labels"], "name": sent["name"]}
 		}
 		object = pod
 	}

@@ -95,7 +95,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))
 	}
-	if seen.Live {
+	if again := err != nil && reason.ClassOf(err) == reason.Again; seen.Live && !again { // which has its back-off
 		outcome = outcome.Earlier(loop.After(hold.ReconcileAgainAfter)) // the caches may show less than the live read
 	}
 	return outcome, err

@@ -293,10 +293,16 @@ func TestALiveReadIsFollowedByAnotherLook(t *testing.T) {
 		want  loop.Outcome
 	}{
 		"the plan needed a live read": {world{cached: withSpentClaim(observed(false, 1, "a")), live: observed(true, 1, "a")}, loop.After(hold.ReconcileAgainAfter)},
-		"the caches sufficed":         {world{cached: observed(false, 1, "a")}, loop.Done()},
+		"its plan has failed, with a back-off": {
+			world{cached: withSpentClaim(observed(false, 1, "a")), live: observed(true, 2, "a"), fails: errors.New("broken")}, loop.Done(),
+		},
+		"its plan has failed, and needs a person": {
+			world{cached: withSpentClaim(observed(false, 1, "a")), live: observed(true, 2, "a"), fails: reason.WithClass(reason.Human, errors.New("taken"))}, loop.After(hold.ReconcileAgainAfter),
+		},
+		"the caches sufficed": {world{cached: observed(false, 1, "a")}, loop.Done()},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got, err := tc.world.controller(true, freshness.NewLog()).Reconcile(t.Context(), key); err != nil || got != tc.want {
+			if got, err := tc.world.controller(true, freshness.NewLog()).Reconcile(t.Context(), key); !errors.Is(err, tc.world.fails) || got != tc.want {
 				t.Errorf("error %v, the next look is %s, want %s", err, got, tc.want)
 			}
 		})

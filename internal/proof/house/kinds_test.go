@@ -16,7 +16,7 @@ var shared = map[string][]string{
 	"lock/freshness": nil,
 	"lock/lease":     nil,
 	"lock/record":    {"group.go", "downscale.go", "members.go", "acknowledged.go", "pool.go"},
-	"act":            {"groups.go", "pod_calls.go", "pools.go", "pool_updates.go", "pool_update_stages.go", "pool_revisions.go", "pool_claims.go", "pool_adoption.go"},
+	"act":            {"groups.go", "pod_calls.go", "pools.go", "pool_updates.go", "pool_update_stages.go", "pool_revisions.go", "pool_claims.go", "pool_labels.go", "pool_adoption.go"},
 	"show/report":    {"groups.go", "pools.go"},
 }
 
