@@ -85,7 +85,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "labels written on another version of a claim",
-		Edits: []Edit{{actAdoption, "\"uid\": c.UID, \"resourceVersion\": c.Version.String(), \"labels\": own,", "\"uid\": c.UID, \"labels\": own,"}},
+		Edits: []Edit{{actAdoption, "changedMetadata{UID: c.UID, ResourceVersion: c.Version.String(),", "changedMetadata{UID: c.UID,"}},
 		Test:  ofUpdates + "a claim is labelled as it was evaluated", Rule: "resourceVersion",
 	},
 	{

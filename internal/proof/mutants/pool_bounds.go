@@ -1,5 +1,13 @@
 package mutants
 
+const (
+	actLabels     = "internal/act/pool_labels.go"
+	statusOfPools = "internal/control/pools/status.go"
+
+	withoutLabels       = "internal/act TestNoPodIsCreatedThatLosesItsLabels/"
+	claimsWithoutLabels = "internal/act TestAClaimThatLosesItsLabelsGetsThemAgainOrIsAnError/"
+)
+
 // boundsOfPools are mistakes by which pods, or what is left of them, become more and more, or an identity ends that is to be kept.
 var boundsOfPools = []Mutant{
 	{
@@ -21,6 +29,56 @@ var boundsOfPools = []Mutant{
 		Name:  "template whose pods get other labels, recorded",
 		Edits: []Edit{{"internal/act/pool_revisions.go", "err == nil && lost != \"\"", "err == nil && len(lost) < 0"}},
 		Test:  "internal/act TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused", Rule: "label other",
+	},
+	{
+		Name:  "pod that loses its labels at admission, created",
+		Edits: []Edit{{actLabels, "labelsOf(created)); lost != \"\" {", "labelsOf(created)); len(lost) < 0 {"}},
+		Test:  withoutLabels + "new pods lose the name of the object", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "next pod of an identity that loses its labels at admission, created",
+		Edits: []Edit{{actPools, "if err := e.tryPod(ctx, s, next); err != nil {", "if err := e.tryPod(ctx, s, next); err != nil && a.ID == \"\" {"}},
+		Test:  withoutLabels + "an identity is handed over", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "pod that has lost its labels, taken for one of the StatefulCluster",
+		Edits: []Edit{{actPools, "if changedLabel(own, created.Labels) != \"\" {", "if changedLabel(own, own) != \"\" {"}},
+		Test:  withoutLabels + "labels are lost after the dry run", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "claim that lacks its label, taken for one that caches show",
+		Edits: []Edit{{actPools, "err != nil || changedLabel(own, claim.Labels) == \"\"", "err != nil || changedLabel(own, own) == \"\""}},
+		Test:  claimsWithoutLabels + "a claim that exists", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "claim whose label something changes again, taken for labelled",
+		Edits: []Edit{{actLabels, "; label != \"\" {\n\t\treturn fmt.Errorf(\"label claim", "; len(label) < 0 {\n\t\treturn fmt.Errorf(\"label claim"}},
+		Test:  claimsWithoutLabels + "a claim without labels, again", Rule: "something changes its label",
+	},
+	{
+		Name:  "claim of the identity that lost its labels, taken for one of another owner",
+		Edits: []Edit{{actPools, "\tif foreign {\n", "\tif foreign && t.Name == \"\" {\n"}},
+		Test:  claimsWithoutLabels + "a claim that exists and that may be one of another owner", Rule: "passed on [\"claim of a taken\"]",
+	},
+	{
+		Name:  "template whose claims get other labels, recorded",
+		Edits: []Edit{{actLabels, "labels != nil && label != \"\"", "labels == nil && label != \"\""}},
+		Test:  "internal/act TestATemplateWhoseClaimsLoseTheirLabelsIsRefused", Rule: "refused []",
+	},
+	{
+		Name:  "claim that cannot be labelled, labelled each second",
+		Edits: []Edit{{"internal/control/pools/controller.go", "seen.Live && !again {", "seen.Live && (!again || again) {"}},
+		Test:  "internal/control/pools TestALiveReadIsFollowedByAnotherLook/its plan has failed, with a back-off", Rule: "want done",
+	},
+	{
+		Name:  "status that was refused, not written before the next event",
+		Edits: []Edit{{statusOfPools, "return last.pause(), last", "return 0, last"}},
+		Test:  "internal/control/pools TestAStatusThatWasNotWrittenIsWrittenAgain", Rule: "another look is done, want after 1s",
+	},
+	{
+		Name:  "status that is refused for long, written each second",
+		Edits: []Edit{{statusOfPools, "writesApart<<max(0, w.failed-1)", "writesApart<<min(0, w.failed)"}},
+		Test:  "internal/control/pools TestAStatusThatWasNotWrittenIsWrittenAgain", Rule: "want after 2s",
 	},
 	{
 		Name:  "pod created beside those of a StatefulSet",

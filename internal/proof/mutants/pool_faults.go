@@ -162,7 +162,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "template refused because a quota leaves no room for claims",
-		Edits: []Edit{{"internal/act/pool_revisions.go", "metav1.FieldValidationStrict).Error(); isWrong(err) {", "metav1.FieldValidationStrict).Error(); err != nil {"}},
+		Edits: []Edit{{actLabels, "answer.Error(); isWrong(err) {", "answer.Error(); err != nil {"}},
 		Test:  "internal/act TestUpdatesOfAStatefulCluster/a template whose claims a quota refuses becomes one", Rule: "error",
 	},
 	{

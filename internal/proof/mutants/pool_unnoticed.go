@@ -543,7 +543,7 @@ var unnoticedInCaches = []Mutant{
 	},
 	{
 		Name:  "live read that is not followed by another look",
-		Edits: []Edit{{controlsPools, "if seen.Live {", "if false {"}},
+		Edits: []Edit{{controlsPools, "seen.Live && !again {", "seen.Live && !again && again {"}},
 		Test:  "internal/control/pools TestALiveReadIsFollowedByAnotherLook/the plan needed a live read", Rule: "want after 1s",
 	},
 	{
@@ -557,8 +557,8 @@ var unnoticedInCaches = []Mutant{
 var unnoticedInWrites = []Mutant{
 	{
 		Name:  "status that was not written, taken for written",
-		Edits: []Edit{{"internal/control/pools/status.go", "\tif err != nil {\n\t\ts.forget(seen.Key)\n", "\tif err != nil {\n"}},
-		Test:  "internal/control/pools TestAStatusThatWasNotWrittenIsWrittenAgain", Rule: "want 2",
+		Edits: []Edit{{statusOfPools, "last.text, last.failed = 0, min", "last.text, last.failed = last.text, min"}},
+		Test:  "internal/control/pools TestAStatusThatWasNotWrittenIsWrittenAgain", Rule: "in the pause after the failed write 1",
 	},
 	{
 		Name:  "resize that a policy forbids, repeated for ever",

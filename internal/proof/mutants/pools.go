@@ -96,7 +96,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "claim of another owner mounted",
-		Edits: []Edit{{actPools, "\t\treturn reason.WithClass(reason.Human, fmt.Errorf(\"claim", "\t\treturn nil\n\t\t_ = reason.WithClass(reason.Human, fmt.Errorf(\"claim"}},
+		Edits: []Edit{{actPools, "\t\treturn nil, reason.WithClass(reason.Human, fmt.Errorf(\"claim", "\t\treturn claim, nil\n\t\t_ = reason.WithClass(reason.Human, fmt.Errorf(\"claim"}},
 		Test:  "internal/act TestAPodIsNotCompletedWithAClaimOfAnotherOwner", Rule: "the gate was removed",
 	},
 	{
