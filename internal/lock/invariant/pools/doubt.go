@@ -34,11 +34,11 @@ func breaksDoubtKept(v *view, steps []plan.Action) string {
 
 // mayComeBack reports whether a disruption gives up an identity whose pod, or whose next pod, may serve with its data.
 func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
-	switch d.Because {
-	case reason.ReplicasExceeded:
+	switch {
+	case d.Because == reason.ReplicasExceeded:
 		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
 		return v.Object.Replicas > 0 && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
-	case reason.PodFinished:
+	case d.Because == reason.PodFinished:
 		return v.Object.Replicas > 0 && v.endedWithData(p) && !d.AlreadyRecorded
 	}
 	return slices.Contains(inDoubt, d.Because)
