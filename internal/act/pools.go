@@ -116,10 +116,9 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 // lose its labels. If the pod exists already, another process was faster.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
 	next := render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims}
-	if err := e.tryPod(ctx, s, next); err != nil {
-		return err
-	}
-	if err := e.unchanged(ctx, s.Key, a.Had); err != nil {
+	var lost, changed error // together, because a pod is down for as long as they take
+	parallel.All(func() { lost = e.tryPod(ctx, s, next) }, func() { changed = e.unchanged(ctx, s.Key, a.Had) })
+	if err := errors.Join(lost, changed); err != nil {
 		return err
 	}
 	err := e.createPod(ctx, s, next)

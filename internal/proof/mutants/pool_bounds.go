@@ -37,7 +37,7 @@ var boundsOfPools = []Mutant{
 	},
 	{
 		Name:  "next pod of an identity that loses its labels at admission, created",
-		Edits: []Edit{{actPools, "if err := e.tryPod(ctx, s, next); err != nil {", "if err := e.tryPod(ctx, s, next); err != nil && a.ID == \"\" {"}},
+		Edits: []Edit{{actPools, "errors.Join(lost, changed); err != nil {", "errors.Join(lost, changed); err != nil && lost == nil {"}},
 		Test:  withoutLabels + "an identity is handed over", Rule: "requests (-want +got)",
 	},
 	{
