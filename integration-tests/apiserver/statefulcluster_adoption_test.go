@@ -98,8 +98,9 @@ func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
 	}
 	h.types("kubectl -n mimir apply --dry-run=server -f " + file)
 	commands := blocks(t, poolGuide, "From a StatefulSet", "sh")
-	h.types(strings.ReplaceAll(commands[0], "db.yaml", file))
-	apply, move, _ := strings.Cut(strings.ReplaceAll(commands[1], "db.yaml", file), "\n")
+	h.types(commands[0])
+	h.types(commands[1])
+	apply, move, _ := strings.Cut(commands[2], "\n")
 	h.types(apply)
 	s.eventually("it waits for the pods of the StatefulSet", func(present) error {
 		o, err := p.resources(statefulClusters).Get(t.Context(), "db", getOptions)
@@ -130,7 +131,7 @@ func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
 		}
 		return nil
 	})
-	h.types(commands[2])
+	h.types(commands[3])
 	p.deletes("db-1")
 	p.eventually("the claim of the deleted pod is marked", func(present) error {
 		if living, retired := p.claims("1"); len(living) > 0 || !slices.Equal(retired, []string{"data-db-1 IdentityLost"}) {
@@ -141,6 +142,36 @@ func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
 	for _, pod := range p.settles(3) {
 		if pod.Name == "db-1" {
 			t.Error("the ordinal was used again")
+		}
+	}
+}
+
+// The commands of the guide give the pods back to the StatefulSet, and none of them restarts.
+func TestStatefulClusterGivesItsPodsBackToAStatefulSet(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	before := s.ordinals(2)
+	h, p := s.shell(), pool{s, "db"}
+	there := blocks(t, poolGuide, "From a StatefulSet", "sh")
+	h.types(there[0] + "\n" + there[2])
+	p.settles(2)
+	back := blocks(t, poolGuide, "Back to a StatefulSet", "sh")[0]
+	h.types(back)
+	s.eventually("the StatefulSet has its pods", func(present) error {
+		set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "db", getOptions)
+		if err == nil && (set.Status.ObservedGeneration != set.Generation || set.Status.ReadyReplicas != 2) {
+			err = fmt.Errorf("its status is %+v", set.Status)
+		}
+		return err
+	})
+	for _, former := range before {
+		pod, err := s.world.admin.CoreV1().Pods(s.name).Get(t.Context(), former.Name, getOptions)
+		switch owner := metav1.GetControllerOf(pod); {
+		case err != nil:
+			t.Error(err)
+		case pod.UID != former.UID || owner == nil || owner.Kind != "StatefulSet":
+			t.Errorf("pod %s (%s) is %s now, and belongs to %v", former.Name, former.UID, pod.UID, owner)
 		}
 	}
 }
