@@ -113,7 +113,7 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 }
 
 // handOver creates the next pod of an identity, unless a claim that the identity had is not as it was evaluated, or the pod would
-// lose its labels. If the pod exists already, another process was faster.
+// lose its labels.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
 	next := render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims}
 	var lost, changed error // together, because a pod is down for as long as they take
@@ -123,9 +123,24 @@ func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOv
 	}
 	err := e.createPod(ctx, s, next)
 	if apierrors.IsAlreadyExists(err) {
-		return reason.WithClass(reason.Moved, err)
+		return e.exists(ctx, s, a.ID, err)
 	}
 	return err
+}
+
+// exists returns why the next pod of an identity was not created, although no cache shows a pod of that name. Usually another process
+// was faster. If the pod is none of the StatefulCluster, or caches cannot show that it is, the name stays taken until a client deletes it.
+func (e *Executor) exists(ctx context.Context, s *pool.Snapshot, id pool.ID, creation error) error {
+	name := pool.PodName(s.Key.Name, id)
+	pod, err := e.Client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch owner := metav1.GetControllerOfNoCopy(pod); {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("read pod %s/%s: %w", s.Key.Namespace, name, classify(err))
+	case owner == nil || string(owner.UID) != s.Object.UID || changedLabel(labelsOfPod(s, id), pod.Labels) != "":
+		return fmt.Errorf("create pod %s/%s: a pod of that name exists and does not belong to %s; delete it", s.Key.Namespace, name, s.Key)
+	}
+	return reason.WithClass(reason.Moved, creation)
 }
 
 // unchanged returns an error unless each of the claims has the UID and the version that were evaluated.

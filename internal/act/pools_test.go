@@ -95,20 +95,41 @@ func TestActionsOfAStatefulCluster(t *testing.T) {
 // If another process was faster, or a claim has changed, the plan is made again at once, and nothing has failed.
 func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
 	const pod, claim = "POST pods", "GET persistentvolumeclaims/db-data-a"
+	own := map[string]string{contract.PoolLabel: "db", contract.InstanceIDLabel: "a"}
 	for sentence, tc := range map[string]struct {
 		request string
 		code    int32
+		owner   string            // of the pod that exists
+		labels  map[string]string // of that pod
+		read    int32             // the answer to its read
 		want    reason.Class
 	}{
-		"the next pod exists":   {pod, http.StatusPreconditionFailed, reason.Moved},
-		"a claim is gone":       {claim, http.StatusNotFound, reason.Moved},
-		"a claim has changed":   {claim, 0, reason.Moved},
-		"a quota refuses it":    {pod, http.StatusForbidden, reason.Again},
-		"a claim is unreadable": {claim, http.StatusInternalServerError, reason.Again},
+		"the next pod exists":                  {request: pod, code: http.StatusPreconditionFailed, owner: "u", labels: own, want: reason.Moved},
+		"the next pod has ended meanwhile":     {request: pod, code: http.StatusPreconditionFailed, read: http.StatusNotFound, want: reason.Moved},
+		"a pod of the name is unreadable":      {request: pod, code: http.StatusPreconditionFailed, read: http.StatusInternalServerError, want: reason.Again},
+		"a pod of the name belongs to nothing": {request: pod, code: http.StatusPreconditionFailed, labels: own, want: reason.Again},
+		"a pod of the name is of another":      {request: pod, code: http.StatusPreconditionFailed, owner: "other", labels: own, want: reason.Again},
+		"a pod of the name lacks its labels":   {request: pod, code: http.StatusPreconditionFailed, owner: "u", want: reason.Again},
+		"a claim is gone":                      {request: claim, code: http.StatusNotFound, want: reason.Moved},
+		"a claim has changed":                  {request: claim, want: reason.Moved},
+		"a quota refuses it":                   {request: pod, code: http.StatusForbidden, want: reason.Again},
+		"a claim is unreadable":                {request: claim, code: http.StatusInternalServerError, want: reason.Again},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.refuses = func(what string) int32 { return map[string]int32{tc.request: tc.code}[what] }
+			r.refuses = func(what string) int32 {
+				return map[string]int32{tc.request: tc.code, "GET pods/db-a": tc.read}[what]
+			}
+			r.answers = func(what string) any {
+				if what != "GET pods/db-a" {
+					return nil
+				}
+				meta := map[string]any{"name": "db-a", "labels": tc.labels}
+				if tc.owner != "" {
+					meta["ownerReferences"] = []any{map[string]any{"uid": tc.owner, "controller": true}}
+				}
+				return map[string]any{"kind": "Pod", "apiVersion": "v1", "metadata": meta}
+			}
 			a := statefulcluster.HandOver{Pool: "db", ID: "a", From: "former", Templates: poolTemplates()}
 			if tc.request == claim {
 				a.Had = []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}

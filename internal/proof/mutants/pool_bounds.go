@@ -36,6 +36,11 @@ var boundsOfPools = []Mutant{
 		Test:  withoutLabels + "new pods lose the name of the object", Rule: "requests (-want +got)",
 	},
 	{
+		Name:  "name that another pod has, tried all the time",
+		Edits: []Edit{{actPools, "case owner == nil || string(owner.UID) != s.Object.UID ||", "case owner != nil && owner.Kind != \"\" ||"}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure", Rule: "of class moved, want again",
+	},
+	{
 		Name:  "next pod of an identity that loses its labels at admission, created",
 		Edits: []Edit{{actPools, "errors.Join(lost, changed); err != nil {", "errors.Join(lost, changed); err != nil && lost == nil {"}},
 		Test:  withoutLabels + "an identity is handed over", Rule: "requests (-want +got)",

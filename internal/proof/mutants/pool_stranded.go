@@ -121,7 +121,7 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "hand-over that another process has made, taken for a failure",
-		Edits: []Edit{{actPools, "\tif apierrors.IsAlreadyExists(err) {\n\t\treturn reason.WithClass(reason.Moved, err)", "\tif apierrors.IsAlreadyExists(err) {\n\t\treturn reason.WithClass(reason.Again, err)"}},
+		Edits: []Edit{{actPools, "return reason.WithClass(reason.Moved, creation)", "return reason.WithClass(reason.Again, creation)"}},
 		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure/the next pod exists", Rule: "is of class again, want moved",
 	},
 	{
