@@ -93,7 +93,7 @@ func PoolPermissions() []permission.Need {
 
 // createPods creates the pods of new identities, in runs of 1, 2, 4 and so on, at most atATime of them at the same
 // time. The first refusal ends it: a quota that refuses one pod refuses the others as well. No pod is created that would lose its
-// labels.
+// labels. If only some of them are created, the error is a plan.PartialError.
 func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.CreatePods) error {
 	if err := e.tryPod(ctx, s, render.Birth{ID: a.IDs[0], Revision: a.Revision, Templates: a.Templates}); err != nil {
 		return err
@@ -105,8 +105,12 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 		parallel.Each(len(now), atATime, func(i int) {
 			errs[i] = e.createPod(ctx, s, render.Birth{ID: now[i], Revision: a.Revision, Templates: a.Templates})
 		})
-		if err := errors.Join(errs...); err != nil {
-			return err
+		failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+		switch born := len(a.IDs) - len(rest) - len(failed); {
+		case len(failed) > 0 && born > 0:
+			return &plan.PartialError{Done: born, Errs: failed}
+		case len(failed) > 0:
+			return errors.Join(failed...)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -89,6 +90,18 @@ func TestActionsOfAStatefulCluster(t *testing.T) {
 				t.Errorf("error %v, receipts %v (-want +got):\n%s", err, done, diff)
 			}
 		})
+	}
+}
+
+func TestPodsThatWereCreatedBeforeARefusalAreCounted(t *testing.T) {
+	for accepted, want := range map[int32]int{1: 0, 2: 1, 3: 2, 5: 4} { // the first request is the dry run
+		r := newRoom(t)
+		r.refuses = after(accepted, http.StatusForbidden)
+		_, err := r.Run(t.Context(), testPool(), []plan.Action{births(10)}, hold.Decision{})
+		part, is := errors.AsType[*plan.PartialError](err)
+		if err == nil || is != (want > 0) || is && part.Done != want {
+			t.Errorf("after %d requests the error is %v, want one after %d pods", accepted, err, want)
+		}
 	}
 }
 

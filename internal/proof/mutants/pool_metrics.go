@@ -11,6 +11,11 @@ const (
 // metricsOfPools are mistakes in what metrics say of StatefulClusters.
 var metricsOfPools = []Mutant{
 	{
+		Name:  "pods that were created before a refusal, forgotten",
+		Edits: []Edit{{actPools, "case len(failed) > 0 && born > 0:", "case len(failed) > 0 && born > len(a.IDs):"}},
+		Test:  "internal/act TestPodsThatWereCreatedBeforeARefusalAreCounted", Rule: "want one after 1 pods",
+	},
+	{
 		Name:  "metrics: claims of a replaced pod counted as those of a downscale",
 		Edits: []Edit{{poolClaims, "if slices.ContainsFunc(s.claims, isReplaced) {", "if isReplaced(s.claims[0]) {"}},
 		Test:  "internal/plan/pool TestADeletionOfClaimsNamesTheFieldOfThePolicy/claims that say both reasons", Rule: "want one because of whenReplaced",

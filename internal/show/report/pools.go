@@ -17,13 +17,13 @@ func (r *Reporter) Pool(s *pool.Snapshot, steps []plan.Action, done []plan.Recei
 	metrics := r.metrics.Pool(s.Key.Namespace, s.Key.Name)
 	metrics.Show(stateOfPool(s, steps))
 	for _, receipt := range done {
-		switch {
-		case receipt.Err == nil:
+		if receipt.Err == nil {
 			countStep(metrics, receipt.Step)
-		case creates(receipt.Step) && isRefused(receipt.Err):
+			continue
+		}
+		countPart(metrics, receipt)
+		if creates(receipt.Step) && isRefused(receipt.Err) {
 			metrics.BirthRefused()
-		default:
-			countPart(metrics, receipt)
 		}
 	}
 	metrics.ClaimsLost(pool.LostClaims(s, done))
@@ -107,11 +107,17 @@ func countStep(metrics *telemetry.PoolMetrics, step plan.Action) {
 	}
 }
 
-// countPart counts the claims that an action has deleted before or after one that it could not delete. The next plan has an
-// action only for those that are left.
+// countPart counts the pods that an action has created, and the claims that it has deleted, although it failed for others. The next plan
+// has an action only for those that are left.
 func countPart(metrics *telemetry.PoolMetrics, receipt plan.Receipt) {
-	a, deletes := receipt.Step.(pool.DeleteClaims)
-	if part, is := errors.AsType[*plan.PartialError](receipt.Err); is && deletes {
+	part, is := errors.AsType[*plan.PartialError](receipt.Err)
+	if !is {
+		return
+	}
+	switch a := receipt.Step.(type) {
+	case pool.CreatePods:
+		metrics.Born(part.Done)
+	case pool.DeleteClaims:
 		metrics.ClaimsDeleted(string(a.Policy), part.Done)
 	}
 }

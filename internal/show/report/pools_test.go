@@ -37,12 +37,13 @@ func TestWhatIsDoneToAStatefulClusterIsCounted(t *testing.T) {
 		pool.RetireIdentity{Pool: "db", ID: "a", Because: reason.NodeGone},
 		pool.DeleteClaims{Pool: "db", ID: "g", Claims: make([]pool.Claim, 3), Policy: pool.RetiredLimit},
 	), plan.Receipt{Step: pool.HandOver{Pool: "db", ID: "h"}, Err: errors.New("no answer")},
+		plan.Receipt{Step: pool.CreatePods{Pool: "db", IDs: make([]pool.ID, 4)}, Err: &plan.PartialError{Done: 3, Errs: []error{errors.New("no answer")}}},
 		plan.Receipt{Step: pool.DeleteClaims{Pool: "db", ID: "i", Claims: make([]pool.Claim, 3), Policy: pool.RetiredTTLSeconds}, Err: &plan.PartialError{Done: 2, Errs: []error{errors.New("no answer")}}},
 		plan.Receipt{Step: pool.DeleteClaims{Pool: "db", ID: "j", Claims: make([]pool.Claim, 3), Policy: pool.RetiredTTLSeconds}, Err: errors.New("no answer")},
 	))
 	shown := r.series(t)
 	for _, want := range []string{
-		`births_total{name="db",namespace="team"} 2`, `handovers_total{name="db",namespace="team"} 1`, `births_refused_total{name="db",namespace="team"} 0`,
+		`births_total{name="db",namespace="team"} 5`, `handovers_total{name="db",namespace="team"} 1`, `births_refused_total{name="db",namespace="team"} 0`,
 		`pods_deleted_total{name="db",namespace="team",reason="ScaledDown"} 1`, `retirements_total{name="db",namespace="team",reason="NodeGone"} 1`,
 		`claims_deleted_total{name="db",namespace="team",policy="retiredLimit"} 3`, `claims_deleted_total{name="db",namespace="team",policy="retiredTTLSeconds"} 2`,
 		`retired_claims{name="db",namespace="team"} 1`, `waiting{name="db",namespace="team",reason="PodMissing"} 1`,
