@@ -22,7 +22,7 @@ var metricsOfPools = []Mutant{
 	},
 	{
 		Name:  "metrics: deleted claims not counted beside one that is not deleted",
-		Edits: []Edit{{poolReport, "is && deletes {", "is && deletes && part.Done == len(a.Claims) {"}},
+		Edits: []Edit{{poolReport, "metrics.ClaimsDeleted(string(a.Policy), part.Done)", "metrics.ClaimsDeleted(string(a.Policy), 0)"}},
 		Test:  "internal/show/report TestWhatIsDoneToAStatefulClusterIsCounted", Rule: `policy="retiredTTLSeconds"} 2 is not among`,
 	},
 	{
@@ -82,7 +82,7 @@ var metricsOfPools = []Mutant{
 	},
 	{
 		Name:  "metrics: other refused requests counted as births",
-		Edits: []Edit{{poolReport, "case creates(receipt.Step) && isRefused(receipt.Err):", "case isRefused(receipt.Err):"}},
+		Edits: []Edit{{poolReport, "if creates(receipt.Step) && isRefused", "if isRefused"}},
 		Test:  "internal/show/report TestRefusedBirthsAreCounted/something else is forbidden", Rule: "is not shown",
 	},
 	{

@@ -101,7 +101,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "births that go on after a refusal",
-		Edits: []Edit{{actPools, "\t\tif err := errors.Join(errs...); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\treturn nil\n}\n\n// handOver", "\t\t_ = errs\n\t}\n\treturn nil\n}\n\n// handOver"}},
+		Edits: []Edit{{actPools, "func(err error) bool { return err == nil })\n\t\tswitch born", "func(error) bool { return true })\n\t\tswitch born"}},
 		Test:  "internal/act TestActionsOfAStatefulCluster/the first refusal ends the births, in runs of one, two and four", Rule: "POST pods",
 	},
 	{
