@@ -60,9 +60,20 @@ func poolOfTwo(t *testing.T, replicas int) (p pool, proxy *faultproxy.Proxy, sle
 }
 
 // A process creates pods while another one is asleep in the middle of creating the same ones. Once that one wakes up, some pods are
-// too many. They leave again, and the pods that serve stay.
+// too many. They leave again, and the pods that serve stay. On a slow machine the process may be asleep for longer than its requests last.
 func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *testing.T) {
 	t.Parallel()
+	for range 3 {
+		if wakesUpAmidBirths(t) || t.Failed() {
+			return
+		}
+	}
+	t.Error("NOT PROVED: the machine is so slow that three times the process was asleep for longer than its requests last")
+}
+
+// wakesUpAmidBirths reports whether the process has created all pods, so that some were too many.
+func wakesUpAmidBirths(t *testing.T) bool {
+	t.Helper()
 	const before, after = 2, 12
 	p, proxy, sleeper, other := poolOfTwo(t, before)
 	served := p.pods()
@@ -109,9 +120,7 @@ func TestStatefulClusterKeepsThePodsThatServeWhenAProcessWakesUpAmidBirths(t *te
 	p.eventually("the pods have all claims that exist", func(present) error {
 		return errors.Join(p.hasClaims(2*after), p.claimsAreComplete(pods))
 	})
-	if created < after-before && !t.Failed() {
-		t.Skipf("SKIPPED, NOT PROVED: the machine is so slow that the process was asleep for longer than its requests last, so it has created only %d pods", created)
-	}
+	return created >= after-before
 }
 
 // A process is asleep between the record of the pods that leave and their deletion. Another one deletes them, and then more pods are

@@ -272,7 +272,9 @@ func pausedAtBirth(random *rand.Rand, _ *pool) fault {
 	long := between(random, 5*time.Second, 8*time.Second)
 	f := fault{replica: -1, at: between(random, 0, 5*time.Second), once: "paused"}
 	f.description = fmt.Sprintf("after %s the operator that creates a pod is stopped for %s meanwhile", f.at, long)
-	f.pauseAt(long, func(q faultproxy.Request) bool { return q.Method == http.MethodPost && q.Resource == "pods" })
+	f.pauseAt(long, func(q faultproxy.Request) bool {
+		return q.Kind == faultproxy.Write && q.Method == http.MethodPost && q.Resource == "pods"
+	})
 	return f
 }
 

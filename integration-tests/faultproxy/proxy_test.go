@@ -125,16 +125,17 @@ func TestWithoutAScriptEverythingIsPassedOnAndCounted(t *testing.T) {
 		{"PUT", leases + "/lockstep-leader", "{}"},
 		{"PUT", leases + "/lockstep-group-g", "{}"},
 		{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "{}"},
+		{"POST", pods + "?dryRun=All", "{}"},
 	} {
 		code, body, err := do(t, c, r.method, p.URL()+r.path, r.body)
 		if err != nil || code != http.StatusAccepted || !strings.HasPrefix(body, "answer ") {
 			t.Errorf("%s %s: %d %q, %v", r.method, r.path, code, body, err)
 		}
-		if received := s.requests(); received[len(received)-1] != strings.Join([]string{r.method, r.path, r.body}, " ") {
+		if received := s.requests(); received[len(received)-1] != strings.Join([]string{r.method, strings.TrimSuffix(r.path, "?dryRun=All"), r.body}, " ") {
 			t.Errorf("%s %s was received as %q", r.method, r.path, received[len(received)-1])
 		}
 	}
-	want := map[faultproxy.Kind]int{faultproxy.Read: 2, faultproxy.Write: 3, faultproxy.Event: 1, faultproxy.Leader: 2}
+	want := map[faultproxy.Kind]int{faultproxy.Read: 3, faultproxy.Write: 3, faultproxy.Event: 1, faultproxy.Leader: 2}
 	for kind, n := range want {
 		if got := p.Counts().Requests[kind]; got != n {
 			t.Errorf("%d times %s, want %d", got, kind, n)

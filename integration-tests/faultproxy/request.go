@@ -54,7 +54,7 @@ func read(r *http.Request, body []byte) Request {
 	switch {
 	case r.Method == http.MethodGet && r.URL.Query().Has("watch"):
 		is.Kind = Watch
-	case r.Method == http.MethodGet, strings.HasSuffix(is.Resource, "accessreviews"): // access reviews store nothing
+	case r.Method == http.MethodGet, strings.HasSuffix(is.Resource, "accessreviews"), r.URL.Query().Has("dryRun"): // they store nothing
 		is.Kind = Read
 	case is.Resource == "events":
 		is.Kind = Event

@@ -11,7 +11,7 @@ import (
 type endedPod struct {
 	Pod
 	kept   bool // its identity is handed over
-	pauses bool // not yet
+	pauses bool // it keeps its place for now, and neither is it replaced nor its identity handed over
 }
 
 // judge decides what becomes of the identity of a pod that has ended. One that is kept is not paused, unless its pod follows another

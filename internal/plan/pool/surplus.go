@@ -163,6 +163,13 @@ func (p *poolState) rankOf(pod *Pod) int {
 // stayEarlier returns the names of the pods that are held back at earlier revisions: all of them while updates are paused, otherwise as
 // many as the partition keeps of the pods that are asked for, namely those that would be updated last.
 func (p *poolState) stayEarlier() map[string]bool {
+	kept := p.Object.Strategy.Partition.Of(p.Object.Replicas)
+	if p.paused() {
+		kept = len(p.staying)
+	}
+	if kept == 0 {
+		return nil
+	}
 	var earlier []Pod
 	for i := range p.staying {
 		if p.staying[i].Revision != p.newest.Name {
@@ -170,12 +177,9 @@ func (p *poolState) stayEarlier() map[string]bool {
 		}
 	}
 	slices.SortStableFunc(earlier, p.updatedFirst)
-	if kept := p.Object.Strategy.Partition.Of(p.Object.Replicas); !p.paused() {
-		earlier = earlier[max(0, len(earlier)-kept):]
-	}
 	names := map[string]bool{}
-	for i := range earlier {
-		names[earlier[i].Name] = true
+	for _, pod := range earlier[max(0, len(earlier)-kept):] {
+		names[pod.Name] = true
 	}
 	return names
 }

@@ -64,7 +64,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "downscale that takes the pods which a pause holds back",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "Of(p.Object.Replicas); !p.paused() {", "Of(p.Object.Replicas); true {"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "kept = len(p.staying)", "kept += 0"}},
 		Test:  poolScenarios + "a-paused-revision-stays-when-replicas-are-lowered", Rule: "delete web-b of web because ScaledDown",
 	},
 	{
