@@ -24,6 +24,7 @@ type request struct {
 	user, verb                string
 	namespace, resource, name string // resource includes the subresource
 	code                      int
+	dryRun                    bool
 }
 
 // deletesPod reports whether the request deleted a pod.
@@ -72,6 +73,7 @@ func requestOf(line []byte) (request, error) {
 		Object struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
 		Answer struct{ Code int }                                      `json:"responseStatus"`
 		At     time.Time                                               `json:"requestReceivedTimestamp"`
+		URI    string                                                  `json:"requestURI"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
 		return request{}, err
@@ -80,5 +82,6 @@ func requestOf(line []byte) (request, error) {
 		at: event.At, user: event.User.Username, verb: event.Verb,
 		namespace: event.Object.Namespace, name: event.Object.Name, code: event.Answer.Code,
 		resource: strings.TrimSuffix(event.Object.Resource+"/"+event.Object.Subresource, "/"),
+		dryRun:   strings.Contains(event.URI, "dryRun="),
 	}, nil
 }

@@ -33,11 +33,11 @@ type contender struct {
 
 func (c *contender) isFloor() bool { return c.command == "" }
 
-// writes reports whether a request is a write of the contender. Updates of the leader Lease do not
+// writes reports whether a request is a write of the contender. Dry runs and updates of the leader Lease do not
 // count; updates of a group's hold do.
 func (c *contender) writes(q request) bool {
 	leads := q.verb == "update" && q.resource == "leases" && q.namespace == c.home && q.name == leaderLease
-	return q.user == c.user && !leads
+	return q.user == c.user && !leads && !q.dryRun
 }
 
 // start runs the operator: one process, or one for each namespace if the command contains {namespace}.

@@ -20,6 +20,9 @@ func TestWritesExcludesLeaderLease(t *testing.T) {
 			t.Errorf("%s does not count", sentence)
 		}
 	}
+	if trial := (request{user: "lockstep", verb: "create", resource: "pods", dryRun: true}); c.writes(trial) {
+		t.Error("a dry run counts")
+	}
 	if leads.user, leads.resource = "admin", "pods"; c.writes(leads) {
 		t.Error("writes of other clients count")
 	}

@@ -78,7 +78,7 @@ func TestAuditLogReadsAppendedLines(t *testing.T) {
 			t.Fatalf("got %v, %v, want %d requests", got, err, part.want)
 		}
 		for _, r := range got {
-			if want := (request{start.Add(7 * time.Microsecond), "u", "delete", "n", "pods/eviction", "p", 200}); r != want {
+			if want := (request{start.Add(7 * time.Microsecond), "u", "delete", "n", "pods/eviction", "p", 200, false}); r != want {
 				t.Errorf("got %+v, want %+v", r, want)
 			}
 		}

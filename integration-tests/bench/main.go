@@ -111,6 +111,7 @@ func scenarios() []scenario {
 		{[]string{"large"}, (*bench).largeCluster},
 		{[]string{"stand-in"}, (*bench).standIns},
 		{[]string{"pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest"}, (*bench).pools},
+		{[]string{"pool-failover"}, (*bench).poolFailovers},
 		{[]string{"pool-fairness"}, (*bench).fairnessBetweenPools},
 		{[]string{"pool-memory"}, (*bench).poolMemory},
 		{[]string{"pool-large"}, (*bench).largePool},
@@ -119,7 +120,7 @@ func scenarios() []scenario {
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest", "pool-fairness", "pool-memory", "pool-large", "soak"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest", "pool-failover", "pool-fairness", "pool-memory", "pool-large", "soak"}
 }
 
 // run measures the chosen scenarios and returns the rows of the successful ones.

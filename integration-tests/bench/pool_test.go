@@ -209,3 +209,24 @@ func TestLargePoolRowsCompareWithSmallOne(t *testing.T) {
 		}
 	}
 }
+
+func TestLongestPauseBetweenWritesForIdentities(t *testing.T) {
+	start := time.Now()
+	write := func(after time.Duration, verb, resource string, code int) request {
+		return request{at: start.Add(after), verb: verb, resource: resource, code: code}
+	}
+	r := poolRun{writes: []request{
+		write(-time.Second, "create", "pods", 201),
+		write(time.Second, "update", "leases", 200),
+		write(2*time.Second, "create", "pods", 409),
+		write(3*time.Second, "create", "persistentvolumeclaims", 201),
+		write(8*time.Second, "patch", "pods", 200),
+		write(9*time.Second, "create", "pods", 201),
+	}}
+	if longest, found := r.longestPause(start); !found || longest != 5*time.Second {
+		t.Errorf("got %s, %v, want 5s", longest, found)
+	}
+	if _, found := r.longestPause(start.Add(10 * time.Second)); found {
+		t.Error("got a pause after the last write")
+	}
+}

@@ -76,7 +76,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 
 func TestChosenScenarios(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in pool-birth pool-fairness pool-memory pool-large",
+		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in pool-birth pool-failover pool-fairness pool-memory pool-large",
 		"idle":        "rollout",
 		"pool-shrink": "pool-birth",
 		"soak":        "soak",

@@ -27,13 +27,13 @@ type Pods struct {
 func (p Pods) Synced() bool { return p.Observer.Synced() && p.Pools.Synced() }
 
 // Pod returns a pod from the caches. It makes no request. A pod that has the name of a StatefulCluster's pod and that only
-// the caches of groups show is not known: one cache may be later than the other. If it has the name of a pod of a StatefulSet as well, it
-// is ambiguous.
+// the caches of groups show is not known, because one cache may be later than the other. If they show it as one of a StatefulSet, it is
+// ambiguous.
 func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
 	cached, exists := p.cached(namespace, name)
 	if !exists && p.mayBeOurs(namespace, name) {
 		pod, shown := p.Observer.Pod(namespace, name)
-		if !shown || pod.OutsideStatefulSets() || namesPod.MatchString(name) {
+		if !shown || pod.OutsideStatefulSets() {
 			return observe.Pod{}, false
 		}
 		pod.Ambiguous = true

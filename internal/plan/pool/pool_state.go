@@ -83,18 +83,22 @@ func newPoolState(seen *Snapshot) *poolState {
 		p.ended[i] = p.judge(p.ended[i].Pod)
 	}
 	p.recordedOver = s.recordedHandovers()
-	p.surge = p.surgeWanted()
-	p.handovers = p.keptHandovers()
+	recorded, unrecorded := p.keptHandovers()
+	p.surge = p.surgeWanted(len(recorded) + len(unrecorded))
+	p.handovers = p.withPlaces(recorded, unrecorded)
 	return p
 }
 
-// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. The oldest ones go without
+// keptHandovers returns the hand-overs that are not given up: those that are recorded, and those that are not yet.
+func (p *poolState) keptHandovers() (recorded, unrecorded []handover) {
+	givenUp := func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) }
+	return slices.DeleteFunc(slices.Clone(p.recordedOver), givenUp), slices.DeleteFunc(p.unrecordedHandovers(), givenUp)
+}
+
+// withPlaces returns the hand-overs for which the pool has a place, those that are recorded first. The oldest ones go without
 // a place: a new identity may have got it because the former pod did not end in time, and those that are not recorded have just
 // begun. A pod that was created in the meantime and has no claims yet makes room for them, because it has no data.
-func (p *poolState) keptHandovers() []handover {
-	givenUp := func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) }
-	recorded := slices.DeleteFunc(slices.Clone(p.recordedOver), givenUp)
-	unrecorded := slices.DeleteFunc(p.unrecordedHandovers(), givenUp)
+func (p *poolState) withPlaces(recorded, unrecorded []handover) []handover {
 	withData := 0
 	for i := range p.staying {
 		if !p.isNew(&p.staying[i]) {

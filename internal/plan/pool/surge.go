@@ -5,9 +5,9 @@ package pool
 
 // surgeWanted is how many pods more than asked for are wanted: not more than are outdated, also if they are to be replaced for
 // another reason, because they leave for that one and not because they are too many. While it is not known which are outdated, while
-// updates are paused, or while fewer pods are asked for and have not left yet, no new identity is created, and those that exist keep
-// their places. If no pods are asked for, all of them are too many.
-func (p *poolState) surgeWanted() int {
+// updates are paused, or while fewer pods are asked for and have not left yet, no new identity is created, and the pods that exist and
+// the kept identities keep their places. If no pods are asked for, all of them are too many.
+func (p *poolState) surgeWanted(kept int) int {
 	s := &p.Object.Strategy
 	if s.Policy != Recreate || s.OnDelete || p.Object.Replicas == 0 {
 		return 0
@@ -15,7 +15,6 @@ func (p *poolState) surgeWanted() int {
 	most, lowered := s.MaxSurge.Of(p.Object.Replicas), p.toScaleDown()
 	outdated, known := p.toRecreate()
 	existing := len(p.staying) - p.Object.Replicas - lowered
-	kept := len(p.recordedOver) + len(p.unrecordedHandovers())
 	toCreate := outdated - s.Partition.Of(p.Object.Replicas)
 	switch {
 	case !known || p.paused() && outdated > 0:

@@ -18,7 +18,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pods of zones with the name of a StatefulCluster's pods that are never evicted",
-		Edits: []Edit{{poolPods, "!shown || pod.OutsideStatefulSets() || namesPod.MatchString(name)", "true || pod.OutsideStatefulSets() || shown"}},
+		Edits: []Edit{{poolPods, "!shown || pod.OutsideStatefulSets() {", "true || pod.OutsideStatefulSets() || shown {"}},
 		Test:  "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName", Rule: "a_pod_of_a_StatefulSet_with_the_name_of_such_a_pod",
 	},
 	{

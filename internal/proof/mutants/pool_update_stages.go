@@ -367,8 +367,13 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "identity that a paused surge gives up",
-		Edits: []Edit{{poolSurge, "kept := len(p.recordedOver) + len(p.unrecordedHandovers())", "kept := 0"}},
+		Edits: []Edit{{poolSurge, "existing+kept", "existing+0*kept"}},
 		Test:  poolScenarios + "a-kept-identity-has-its-place-although-a-surge-is-paused", Rule: "keep identity of web-c",
+	},
+	{
+		Name:  "identity that is given up and keeps a place of a surge",
+		Edits: []Edit{{poolState, "p.surgeWanted(len(recorded) + len(unrecorded))", "p.surgeWanted(len(p.recordedOver) + len(p.unrecordedHandovers()) + 0*len(recorded))"}},
+		Test:  poolScenarios + "an-identity-that-is-given-up-has-no-place-of-a-surge", Rule: "create 1 pods of web",
 	},
 	{
 		Name:  "partition that births and hand-overs use twice",
