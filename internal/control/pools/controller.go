@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -61,6 +62,7 @@ type Controller struct {
 
 	statuses statuses
 	failures failing.Log
+	deferred sync.Map // keys of the StatefulClusters whose live read was put off in the last turn that needed one
 }
 
 // Reconcile takes the next step towards the goal of a pool. It returns when to reconcile again if no event comes first.
@@ -77,6 +79,9 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	t, undone := c.decide(ctx, cached)
 	seen, steps, decision := t.seen, t.steps, t.decision
+	if t.toBeShown {
+		return c.report(ctx, seen, steps, t.filled).Earlier(loop.After(hold.ReconcileAgainAfter)), nil
+	}
 	if undone != nil && len(steps) == 0 {
 		return c.reportWithoutPlan(ctx, t, undone), undone
 	}
@@ -91,7 +96,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	c.log(ctx, key, steps, done)
 	failure, _ := c.failure(seen, err)
-	outcome := c.report(ctx, seen, append(failure, steps...), append(t.born, done...))
+	outcome := c.report(ctx, seen, append(failure, steps...), append(t.filled, done...))
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))
 	}
@@ -115,17 +120,17 @@ func (c *Controller) reportStaleCaches(ctx context.Context, cached pool.Snapshot
 	entry.Debug("the caches do not show the last known state yet")
 }
 
-// reportWithoutPlan reports births and failures for which there is no plan. A failure that does not last is not reported: without
+// reportWithoutPlan reports filled places and failures for which there is no plan. A failure that does not last is not reported: without
 // a plan it would seem that nothing is to do.
 func (c *Controller) reportWithoutPlan(ctx context.Context, t turn, err error) loop.Outcome {
 	failure, lasts := c.failure(t.seen, err)
-	if !lasts && len(t.born) == 0 {
+	if !lasts && len(t.filled) == 0 {
 		return loop.Done()
 	}
-	for _, r := range t.born {
+	for _, r := range t.filled {
 		failure = append(failure, r.Step)
 	}
-	return c.report(ctx, t.seen, failure, t.born)
+	return c.report(ctx, t.seen, failure, t.filled)
 }
 
 // failure returns a wait for requests that have failed for a while.
@@ -169,69 +174,79 @@ func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []pla
 
 // turn is what one reconcile has found, and has to carry out.
 type turn struct {
-	seen     pool.Snapshot
-	steps    []plan.Action
-	decision hold.Decision
-	born     []plan.Receipt // of the births that were sent before the live read
+	seen      pool.Snapshot
+	steps     []plan.Action
+	decision  hold.Decision
+	filled    []plan.Receipt // of the places that were filled before the live read
+	toBeShown bool           // pods were created: the rest of the plan is made again once the caches show them
 }
 
-// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before that read,
-// and a refusal of them delays nothing else. A plan that ends pods is confirmed by another read of the object. No disruption
-// begins long after the first of these reads: pods may have ended meanwhile.
+// decide plans on the caches and, if they are not sufficient, again on a live read. Places are filled before that read, and a
+// refusal delays nothing else. If pods were created, the read is put off, so that they are completed as soon as the caches show
+// them. A plan that ends pods is confirmed by another read of the object. No disruption begins long after the first of these
+// reads: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, error) {
 	began := time.Now()
 	t := turn{seen: seen, steps: pool.Plan(seen)}
 	t.decision = hold.Decide(&t.seen, t.steps)
-	var unborn error
+	var unfilled error
 	if t.decision.Need == hold.ReadLive {
-		t.born, unborn = c.createPods(ctx, &seen, t.steps)
+		t.filled, unfilled = c.fillPlaces(ctx, &seen, t.steps)
+		if unfilled == nil && createsPods(t.filled) && c.putsOff(seen.Key) {
+			t.toBeShown = true
+			return t, nil
+		}
+		c.deferred.Delete(seen.Key)
 		live, err := c.Observer.Live(ctx, seen.Key)
 		if err != nil {
-			t.steps, t.decision = withoutBirths(onCaches(t.steps)), hold.Decision{}
-			return t, errors.Join(unborn, fmt.Errorf("read %s live: %w", seen.Key, err))
+			t.steps, t.decision = slices.DeleteFunc(onCaches(t.steps), pool.FillsPlace), hold.Decision{}
+			return t, errors.Join(unfilled, fmt.Errorf("read %s live: %w", seen.Key, err))
 		}
 		c.Fresh.ReadLive(&live)
 		t.seen, t.steps = live, pool.Plan(live)
-		if unborn != nil {
-			t.steps = withoutBirths(t.steps)
+		if unfilled != nil {
+			t.steps = slices.DeleteFunc(t.steps, pool.FillsPlace) // this was tried
 		}
 		t.decision = hold.Decide(&t.seen, t.steps)
 	}
 	if !t.decision.Verify {
-		return t, unborn
+		return t, unfilled
 	}
 	t.decision.DisruptBefore = began.Add(hold.ConfirmedFor)
 	same, err := c.Observer.SameDesiredState(ctx, t.seen)
 	switch {
 	case err != nil:
 		t.steps = nil
-		return t, errors.Join(unborn, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err))
+		return t, errors.Join(unfilled, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err))
 	case !same:
 		t.steps, t.decision = nil, hold.Decision{} // an event about the change follows
 	}
-	return t, unborn
+	return t, unfilled
 }
 
-// createPods creates the pods that a plan creates from the caches, before the live read that its other actions need.
-func (c *Controller) createPods(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
-	var births []plan.Action
-	for _, a := range plan.Only[pool.CreatePods](onCaches(steps)) {
-		births = append(births, a)
-	}
-	if len(births) == 0 {
+// fillPlaces creates and completes the pods that a plan creates and completes from the caches, before the live read that its other
+// actions need.
+func (c *Controller) fillPlaces(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
+	steps = pool.FillingPlaces(steps)
+	if len(steps) == 0 {
 		return nil, nil
 	}
-	if broken := invariants.Check(*seen, births, hold.Decision{}); broken != nil {
+	if broken := invariants.Check(*seen, steps, hold.Decision{}); broken != nil {
 		return nil, broken
 	}
-	done, err := c.Executor.Run(ctx, seen, births, hold.Decision{})
-	c.log(ctx, seen.Key, births, done)
+	done, err := c.Executor.Run(ctx, seen, steps, hold.Decision{})
+	c.log(ctx, seen.Key, steps, done)
 	return done, err
 }
 
-// withoutBirths returns a plan without its births, which were tried already.
-func withoutBirths(steps []plan.Action) []plan.Action {
-	return slices.DeleteFunc(steps, func(a plan.Action) bool { _, is := a.(pool.CreatePods); return is })
+// putsOff puts a live read off, unless the last one was: a StatefulCluster whose pods end again and again is read as well.
+func (c *Controller) putsOff(key plan.Key) bool {
+	_, was := c.deferred.LoadOrStore(key, true)
+	return !was
+}
+
+func createsPods(done []plan.Receipt) bool {
+	return slices.ContainsFunc(done, func(r plan.Receipt) bool { _, is := r.Step.(pool.CreatePods); return is })
 }
 
 // onCaches returns the actions that need no live read and no hold: missing pods are created although the live read fails.
@@ -251,6 +266,7 @@ func (c *Controller) Resign(key plan.Key) {
 	c.Traces.Forget(key)
 	c.statuses.forget(key)
 	c.failures.Forget(key)
+	c.deferred.Delete(key)
 }
 
 func (c *Controller) log(ctx context.Context, key plan.Key, steps []plan.Action, done []plan.Receipt) {

@@ -125,6 +125,12 @@ func withNewPod(s pool.Snapshot) pool.Snapshot {
 	return s
 }
 
+// withNewTemplate changes the template to one that is not recorded.
+func withNewTemplate(s pool.Snapshot) pool.Snapshot {
+	s.Object.Hash, s.Object.Generation = "2", 2
+	return s
+}
+
 func TestWhatAPlanIsMadeFrom(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		world     world
@@ -153,9 +159,15 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		"pods are completed although the live read fails": {
 			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), unreadable: true}, reads: []string{"live"}, plans: []string{"complete db-new"}, fails: true,
 		},
-		"missing pods are created before a live read, also if that fails": {
-			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, reads: []string{"live"},
-			plans: []string{"create 1 pods of db at 1: db-new"}, fails: true,
+		"what the caches suffice for is done although the live read fails": {
+			world: world{cached: withSpentClaim(withNewTemplate(withNewPod(observed(false, 2, "a")))), unreadable: true}, reads: []string{"live"},
+			plans: []string{"complete db-new", "record revision 2 of db"}, fails: true,
+		},
+		"pods are completed before a live read": {
+			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), live: observed(true, 2, "a", "new")}, reads: []string{"live"}, plans: []string{"complete db-new", ""},
+		},
+		"missing pods are created before a live read": {
+			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, plans: []string{"create 1 pods of db at 1: db-new"},
 		},
 		"a birth that is refused delays nothing else": {
 			world: world{cached: withSpentClaim(observed(false, 2, "a")), live: withSpentClaim(observed(true, 2, "a")), fails: errors.New("quota")}, reads: []string{"live"},
@@ -182,8 +194,25 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 // A report without the waits of the plan would end them.
 func TestBirthsBeforeALiveReadAreReportedWithThePlan(t *testing.T) {
 	w := world{cached: withSpentClaim(observed(false, 2, "a")), live: withSpentClaim(observed(true, 2, "a", "new"))}
-	if err := w.reconcile(t, true, freshness.NewLog()); err != nil || len(w.plans) != 2 || len(w.reported) != 1 {
+	if err := w.reconcile(t, true, freshness.NewLog()); err != nil || len(w.plans) != 1 || len(w.reported) != 1 || !strings.Contains(w.reported[0], "retire gone") {
 		t.Errorf("error %v, plans %q, reported %q", err, w.plans, w.reported)
+	}
+}
+
+// The new pod is completed as soon as the caches show it. Pods that end again and again put nothing off forever.
+func TestALiveReadIsPutOffOnceAfterBirths(t *testing.T) {
+	w := world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}
+	c := w.controller(true, freshness.NewLog())
+	for turn, reads := range []int{0, 1, 1, 2} {
+		again, err := c.Reconcile(t.Context(), key)
+		if len(w.reads) != reads || len(w.plans) != turn+1 || (err != nil) != (turn%2 == 1) || err == nil && again != loop.After(hold.ReconcileAgainAfter) {
+			t.Errorf("turn %d: error %v, reads %q, plans %q, the next look is %s", turn, err, w.reads, w.plans, again)
+		}
+	}
+	_, putOff := c.Reconcile(t.Context(), key)
+	c.Resign(key)
+	if _, again := c.Reconcile(t.Context(), key); putOff != nil || again != nil {
+		t.Errorf("errors %v and, once it leads again, %v", putOff, again)
 	}
 }
 

@@ -19,7 +19,7 @@ type CreatePods struct {
 	Revision  string
 	Templates Templates
 	IDs       []ID
-	Careful   bool // identities may be kept, so a cache that lacks their claims does not suffice
+	Careful   bool // caches do not suffice: they may lack claims of identities that are kept, or a later end of a pause
 }
 
 // Reason implements plan.Action.
@@ -125,7 +125,7 @@ func (p *poolState) birth(of Revision, pods int) []plan.Action {
 	if pods <= 0 {
 		return nil
 	}
-	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.mayKeep()}
+	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.mayKeep() || p.Object.Paused && !p.paused()}
 	for range pods {
 		birth.IDs = append(birth.IDs, p.draw())
 	}

@@ -197,7 +197,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "failed read that is reported as a plan without actions",
-		Edits: []Edit{{"internal/control/pools/controller.go", "\tif !lasts && len(t.born) == 0 {\n\t\treturn loop.Done()\n\t}\n", "\t_ = lasts\n"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "\tif !lasts && len(t.filled) == 0 {\n\t\treturn loop.Done()\n\t}\n", "\t_ = lasts\n"}},
 		Test:  "internal/control/pools TestReadsThatFailAreReportedOnlyOnceTheyLast", Rule: "at once",
 	},
 }

@@ -69,8 +69,13 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "new identity in the place of one that may wait for it",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "Careful: p.mayKeep()", "Careful: false"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "Careful: p.mayKeep() ||", "Careful:"}},
 		Test:  poolScenarios + "births-are-careful-if-identities-are-kept", Rule: "hold: read live",
+	},
+	{
+		Name:  "template that is taken from the caches although a pause may have become longer",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", " || p.Object.Paused && !p.paused()}", "}"}},
+		Test:  poolScenarios + "missing-pods-get-the-newest-template-once-a-pause-is-over", Rule: "hold: read live",
 	},
 	{
 		Name:  "new identity in the place of one that a person retains",

@@ -399,18 +399,33 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that a live read which fails prevents",
-		Edits: []Edit{{"internal/control/pools/controller.go", "if len(births) == 0 {", "if len(births) >= 0 {"}},
-		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created before a live read, also if that fails", Rule: "create 1 pods",
+		Edits: []Edit{{"internal/control/pools/controller.go", "if len(steps) == 0 {", "if len(steps) >= 0 {"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created before a live read", Rule: "create 1 pods",
 	},
 	{
 		Name:  "birth that is refused is sent twice in a plan",
-		Edits: []Edit{{"internal/control/pools/controller.go", "if unborn != nil {", "if false {"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "if unfilled != nil {", "if false {"}},
 		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/a birth that is refused delays nothing else", Rule: "create 1 pods",
 	},
 	{
 		Name:  "pods that wait for their claims kept waiting by a live read that fails",
-		Edits: []Edit{{"internal/control/pools/controller.go", "t.steps, t.decision = withoutBirths(onCaches(t.steps)), hold.Decision{}", "t.steps, t.decision = nil, hold.Decision{}"}},
-		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed although the live read fails", Rule: "complete db-new",
+		Edits: []Edit{{"internal/control/pools/controller.go", "slices.DeleteFunc(onCaches(t.steps), pool.FillsPlace), hold.Decision{}", "nil, hold.Decision{}"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/what the caches suffice for is done although the live read fails", Rule: "record revision 2",
+	},
+	{
+		Name:  "pods that wait for their claims kept waiting by a live read",
+		Edits: []Edit{{"internal/plan/pool/fill_places.go", "case CreatePods, CompletePod:", "case CreatePods:"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed before a live read", Rule: "complete db-new",
+	},
+	{
+		Name:  "live read that pods which end again and again put off",
+		Edits: []Edit{{"internal/control/pools/controller.go", "\treturn !was\n", "\treturn !was || was\n"}},
+		Test:  "internal/control/pools TestALiveReadIsPutOffOnceAfterBirths", Rule: "turn 1",
+	},
+	{
+		Name:  "new pods that wait for the live read of the plan that created them",
+		Edits: []Edit{{"internal/control/pools/controller.go", "createsPods(t.filled) && c.putsOff(seen.Key)", "createsPods(t.filled) && false"}},
+		Test:  "internal/control/pools TestALiveReadIsPutOffOnceAfterBirths", Rule: "turn 0",
 	},
 	{
 		Name:  "what admission draws for a pod, written to all pods",

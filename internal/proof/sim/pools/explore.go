@@ -543,7 +543,7 @@ func (x *exploration) fingerprint(s *server) uint64 {
 		for kind, at := range p.watches() {
 			fmt.Fprintf(&b, "%d %d|", *at, x.printsOf(s, *at)[kind])
 		}
-		fmt.Fprintf(&b, "%+v %+v %t %v %v %d %+v|", p.known, p.lease, p.own, p.ages, p.taken, len(p.steps), p.attempt)
+		fmt.Fprintf(&b, "%+v %+v %t %v %v %d %+v %t|", p.known, p.lease, p.own, p.ages, p.taken, len(p.steps), p.attempt, p.deferred)
 	}
 	for _, r := range s.late {
 		fmt.Fprintf(&b, "%d %v %s|", r.by, r.until, r.what)

@@ -29,8 +29,9 @@ type process struct {
 	taken map[pool.ID]bool       // identities of which it could not create a claim, because another object has it
 	found pool.Orphans           // what its last look for orphans has shown
 
-	steps   []step // of the reconcile that it is in
-	attempt attempt
+	steps    []step // of the reconcile that it is in
+	attempt  attempt
+	deferred bool // it has put a live read off
 }
 
 // step is a step of a process. It keeps nothing that changes, so that a copy of the process can take it as well.
@@ -58,7 +59,7 @@ type recorded struct {
 // restart makes a process that knows nothing but what its caches show, which may be old.
 func (p *process) restart() {
 	p.server.log("%s restarts", p.name)
-	p.known, p.lease, p.own, p.ages, p.taken, p.found, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, map[pool.ID]bool{}, pool.Orphans{}, nil, attempt{}
+	p.known, p.lease, p.own, p.ages, p.taken, p.found, p.steps, p.attempt, p.deferred = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, map[pool.ID]bool{}, pool.Orphans{}, nil, attempt{}, false
 	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.by == p.no })
 	f := p.server.faults
 	p.leases = f.between(1, p.server.version)
@@ -120,10 +121,36 @@ func (p *process) reconcile() {
 		p.carryOut(began, seen, steps, decision)
 		return
 	}
+	fills := pool.FillingPlaces(steps)
+	if len(fills) == 0 {
+		p.decideOnLiveRead(began)
+		return
+	}
+	p.begin(began, seen, fills, hold.Decision{})
+	for n, a := range fills {
+		p.steps = append(p.steps, requests(&seen, a, n+1, func(*process) bool { return true })...)
+	}
+	p.steps = append(p.steps, func(p *process) {
+		if creates := len(plan.Only[pool.CreatePods](fills)) > 0; creates && p.attempt.stopped == 0 && !p.deferred {
+			p.deferred = true
+			p.reportCurrent(seen, steps)
+			return
+		}
+		p.decideOnLiveRead(began)
+	})
+}
+
+// decideOnLiveRead appends the steps of a live read, after which the process plans again. Places that it failed to fill are not tried
+// again.
+func (p *process) decideOnLiveRead(began time.Time) {
+	p.deferred = false
 	for part := range partsOfLiveRead {
 		p.steps = append(p.steps, func(p *process) {
 			if live, complete := p.readLive(part, &p.attempt.read); complete {
 				steps := pool.Plan(live)
+				if p.attempt.stopped > 0 {
+					steps = slices.DeleteFunc(steps, pool.FillsPlace)
+				}
 				p.plans("plans live", live, steps)
 				p.carryOut(began, live, steps, hold.Decide(&live, steps))
 			}
@@ -157,8 +184,8 @@ func (p *process) plans(how string, seen pool.Snapshot, steps []plan.Action) {
 	}
 }
 
-// carryOut appends the steps of the executor, in its order.
-func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision) {
+// begin begins to carry a plan out.
+func (p *process) begin(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision) {
 	if broken := pools.Check(seen, steps, decision); broken != nil {
 		p.server.history.breaks("%v", broken)
 	}
@@ -166,10 +193,15 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 		p.server.plans(steps)
 	}
 	p.attempt = attempt{confirmed: true, held: true}
-	decision.Record.Rollouts = p.server.traced(decision.Record.Rollouts)
 	if p.server.exploring {
 		p.attempt.doing = fmt.Sprintf("%v %+v %+v %+v", began, withoutFunctions(seen), steps, decision)
 	}
+}
+
+// carryOut appends the steps of the executor, in its order.
+func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision) {
+	decision.Record.Rollouts = p.server.traced(decision.Record.Rollouts)
+	p.begin(began, seen, steps, decision)
 	until, actions := began.Add(hold.ConfirmedFor), 0
 	if decision.Verify {
 		p.steps = append(p.steps, func(p *process) {
@@ -194,6 +226,11 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	send(plan.Disrupting, func(p *process) bool { return held(p) && p.server.now.Before(until) })
 	send(plan.UnderHold, held)
 	send(plan.WithoutHold, confirmed)
+	p.reportCurrent(seen, steps)
+}
+
+// reportCurrent appends the write of the status, if it names another revision than the plan.
+func (p *process) reportCurrent(seen pool.Snapshot, steps []plan.Action) {
 	if current := pool.Describe(seen, steps).Current; seen.Object.Exists() && current != seen.Object.Current {
 		p.steps = append(p.steps, func(p *process) { p.writeStatus(seen.Object.UID, seen.Object.Version, current) })
 	}

@@ -1,0 +1,22 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// FillsPlace reports whether an action creates pods, or completes one.
+func FillsPlace(a plan.Action) bool {
+	switch a.(type) {
+	case CreatePods, CompletePod:
+		return true
+	}
+	return false
+}
+
+// FillingPlaces returns the actions of a plan that fill places and for which the caches suffice. They need not wait for the live read
+// that other actions need.
+func FillingPlaces(steps []plan.Action) []plan.Action {
+	return slices.DeleteFunc(plan.In(plan.WithoutHold, steps), func(a plan.Action) bool { return !FillsPlace(a) || a.Effect().Read != plan.OnCaches })
+}
