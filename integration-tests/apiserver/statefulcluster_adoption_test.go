@@ -241,6 +241,27 @@ func TestStatefulClusterThatIsAppliedAgainKeepsItsPods(t *testing.T) {
 	})
 }
 
+// The pods of a Job stay after their end, and those of another StatefulCluster have an owner of their own.
+func TestStatefulClusterWaitsForNoPodsThatOthersKeep(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.schedulesOn(s.someNode())
+	other := s.createPoolNamed("db-other", 1, map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}})
+	other.settles(1)
+	p := s.createPool(2, nil)
+	before := p.settles(2)
+	p.updates(`{"metadata": {"annotations": {"lockstep.dev/adopt": "true"}}}`)
+	p.deletes(before[0].Name)
+	p.eventually("the hole is filled", func(now present) error {
+		if now.pods[before[0].Name] != nil || len(p.pods()) < 2 {
+			return fmt.Errorf("%d pods of db", len(p.pods()))
+		}
+		return nil
+	})
+	p.settles(2)
+}
+
+
 // Pods lose their owners by a restore, or by a client that removes the references.
 func TestStatefulClusterAdoptsPodsThatLoseTheirOwnersOneAfterTheOther(t *testing.T) {
 	t.Parallel()

@@ -95,9 +95,24 @@ func TestStatefulClusterKeepsTheIdentityOfAnEvictedPod(t *testing.T) {
 func TestStatefulClusterKeepsItsIdentitiesIfAllNodesAreShutDown(t *testing.T) {
 	t.Parallel()
 	p := unmanaged(t).withPool(3)
+	p.keepsAllButOne(`{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}`)
+}
+
+// If no container may restart, all pods may end in the same way.
+func TestStatefulClusterKeepsItsIdentitiesIfAllContainersEnd(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p := s.createPool(3, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenReplaced": "Delete"}})
+	p.keepsAllButOne("")
+}
+
+// keepsAllButOne ends all pods with conditions, and waits until as many are available, of which all but one have the former identities.
+func (p pool) keepsAllButOne(conditions string) {
+	p.t.Helper()
 	before := p.settles(3)
 	for _, pod := range before {
-		p.fails(pod.Name, `{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}`)
+		p.fails(pod.Name, conditions)
 	}
 	p.eventually("three other pods are available, and two have former identities with their claims", func(now present) error {
 		kept := 0

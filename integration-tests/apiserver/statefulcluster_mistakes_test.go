@@ -146,3 +146,30 @@ func TestStatefulClusterOfADeletedNamespaceIsNotWrittenTo(t *testing.T) {
 		t.Errorf("%s after the deletion was noticed: %s", r.At.Sub(noticed), r)
 	}
 }
+
+// A finalizer keeps an object that is deleted. A status that says nothing about that would show a rollout without end.
+func TestStatefulClusterWhoseDeletionIsHeldUpSaysSo(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.schedulesOn(s.someNode())
+	p := s.createPool(2, nil)
+	before := p.settles(2)
+	p.updates(`{"metadata": {"finalizers": ["example.com/backup"]}}`)
+	background := metav1.DeletePropagationBackground
+	if err := p.resources(statefulClusters).Delete(t.Context(), p.name, metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		t.Fatal(err)
+	}
+	p.waitsBecause("ObjectDeleting", "is being deleted")
+	p.deletes(before[0].Name)
+	p.eventually("the pod is gone", func(now present) error {
+		if now.pods[before[0].Name] != nil {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
+	p.waitsBecause("ObjectDeleting")
+	if pods := p.pods(); len(pods) != 1 {
+		t.Errorf("%d pods exist", len(pods))
+	}
+	p.updates(`{"metadata": {"finalizers": null}}`)
+}

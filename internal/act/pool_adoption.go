@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/render"
 )
 
-// lookForOrphans lists the pods that match the selector of the object and do not belong to it.
+// neverMoved are the kinds of controllers whose pods a StatefulCluster does not take over: they create them again, and many of them
+// end by themselves.
+var neverMoved = []string{"DaemonSet", "Job", "ReplicaSet", "ReplicationController"}
+
+// isMoved reports whether a controller may be one whose pods a StatefulCluster takes over. Another StatefulCluster is not.
+func isMoved(controller *metav1.OwnerReference) bool {
+	return !slices.Contains(neverMoved, controller.Kind) && !strings.HasPrefix(controller.APIVersion, "lockstep.dev/")
+}
+
+// lookForOrphans lists the pods that match the selector of the object and do not belong to it, but for those of controllers that keep
+// their pods.
 func (e *Executor) lookForOrphans(ctx context.Context, s *pool.Snapshot, _ pool.LookForOrphans) error {
 	list, err := e.Client.CoreV1().Pods(s.Key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: s.Object.Selector})
 	if err != nil {
@@ -30,7 +41,7 @@ func (e *Executor) lookForOrphans(ctx context.Context, s *pool.Snapshot, _ pool.
 		p := &list.Items[i]
 		owner := metav1.GetControllerOfNoCopy(p)
 		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if ends && owner == nil || owner != nil && string(owner.UID) == s.Object.UID { // another owner creates it again
+		if ends && owner == nil || owner != nil && (string(owner.UID) == s.Object.UID || !isMoved(owner)) { // another owner creates it again
 			continue
 		}
 		version, _ := plan.ParseVersion(p.ResourceVersion)

@@ -24,8 +24,8 @@ func (f *foundOrphans) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
 // A pod that has ended, or is about to end, must not take the place of one that serves.
 func TestWhichPodsAreOrphans(t *testing.T) {
 	orphan := statefulcluster.Orphan{Name: "db-0", UID: "p", Version: 9}
-	labelled, ofSet := orphan, orphan
-	labelled.Labelled, ofSet.Controller = true, "StatefulSet/db"
+	labelled, ofSet, ofFormerKind := orphan, orphan, orphan
+	labelled.Labelled, ofSet.Controller, ofFormerKind.Controller = true, "StatefulSet/db", "StatefulCluster/db"
 	phase := func(is corev1.PodPhase) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Status.Phase = is }
 	}
@@ -63,6 +63,21 @@ func TestWhichPodsAreOrphans(t *testing.T) {
 				p.DeletionTimestamp = new(metav1.Now())
 			},
 			[]statefulcluster.Orphan{ofSet},
+		},
+		"it belongs to a Job, which may keep ended pods forever": {
+			func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "db", UID: "j", Controller: new(true)}}
+			}, nil,
+		},
+		"it belongs to another StatefulCluster": {
+			func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "lockstep.dev/v1alpha1", Kind: "StatefulCluster", Name: "db-0", UID: "o", Controller: new(true)}}
+			}, nil,
+		},
+		"it belongs to the former kind of the name": {
+			func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "enge.me/v1", Kind: "StatefulCluster", Name: "db", UID: "o", Controller: new(true)}}
+			}, []statefulcluster.Orphan{ofFormerKind},
 		},
 		"it belongs to the object": {
 			func(p *corev1.Pod) {

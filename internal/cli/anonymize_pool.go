@@ -77,7 +77,7 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 		look.Waits = wrong(look.Waits)
 		anonymized.Volumes[m.some(uid)] = look
 	}
-	anonymized.Service = pool.ServiceLook{Generation: s.Service.Generation, Missing: wrong(s.Service.Missing)}
+	anonymized.Service = pool.ServiceLook{At: s.Service.At, Generation: s.Service.Generation, Missing: wrong(s.Service.Missing)}
 	for _, r := range s.RefusedGrowths {
 		r.Claim, r.To, r.Because = m.some(r.Claim), storageOf(r.To, m.some), plan.Refusal{Code: r.Because.Code, Detail: wrong(r.Because.Detail), Until: r.Because.Until}
 		anonymized.RefusedGrowths = append(anonymized.RefusedGrowths, r)
@@ -133,7 +133,7 @@ func (m poolAnonymizer) revision(r *pool.Revision) pool.Revision {
 func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 	anonymized := pool.Pod{
 		Pod: m.podOf(p.Pod, nil), ID: m.id(p.ID), Owner: m.some(p.Owner), Gated: p.Gated, Scheduled: p.Scheduled, Finished: p.Finished, Asked: p.Asked,
-		Cost: p.Cost, Restarts: p.Restarts, EndsBy: p.EndsBy, From: m.some(p.From), Retain: p.Retain, Withdrawn: p.Withdrawn, Disrupted: p.Disrupted,
+		Cost: p.Cost, Restarts: p.Restarts, EndsBy: p.EndsBy, From: m.some(p.From), Retain: p.Retain, Withdrawn: p.Withdrawn, Disrupted: p.Disrupted, Ran: p.Ran,
 		Node:     pool.Node{Name: m.some(p.Node.Name), Gone: p.Node.Gone, Silent: p.Node.Silent},
 		NotReady: p.NotReady, Generation: p.Generation, Observed: p.Observed,
 		Update: pool.InPlaceUpdate{

@@ -296,7 +296,9 @@ func podOf(p *corev1.Pod) pool.Pod {
 		converted.Gated = converted.Gated || gate.Name == contract.ClaimsGate
 	}
 	for i := range p.Status.ContainerStatuses {
-		converted.Restarts += int(p.Status.ContainerStatuses[i].RestartCount)
+		c := &p.Status.ContainerStatuses[i]
+		converted.Restarts += int(c.RestartCount)
+		converted.Ran = converted.Ran || c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 	}
 	converted.Cost, _ = strconv.Atoi(p.Annotations[contract.DeletionCostAnnotation]) // a cost that cannot be read is none
 	return converted

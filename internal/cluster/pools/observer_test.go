@@ -348,6 +348,20 @@ func TestAPodIsConverted(t *testing.T) {
 	if got.ID != "a" || got.Owner != "u" || got.Cost != -3 || got.Restarts != 3 || !got.Gated || !got.Scheduled || !got.Finished || got.Version != 9 {
 		t.Errorf("got %+v", got)
 	}
+	if !got.Ran {
+		t.Error("a pod whose containers have restarted seems never to have run")
+	}
+	for sentence, status := range map[string]corev1.ContainerStatus{
+		"a container runs":           {State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+		"a container has ended":      {State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+		"a container had ended once": {LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+		"a container waits":          {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}},
+	} {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+		if got, want := podOf(p).Ran, status.State.Waiting == nil; got != want {
+			t.Errorf("%s: the pod has run: %t, want %t", sentence, got, want)
+		}
+	}
 	p.Annotations[contract.DeletionCostAnnotation] = "much"
 	if got := podOf(p); got.Cost != 0 {
 		t.Errorf("a cost that cannot be read counts %d, want 0", got.Cost)

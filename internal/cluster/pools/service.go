@@ -13,7 +13,7 @@ import (
 
 // LookUpService reads the Service of a pool, and keeps what it shows until the next look.
 func (o *Observer) LookUpService(ctx context.Context, s *pool.Snapshot, name string) error {
-	look := pool.ServiceLook{Generation: s.Object.Generation}
+	look := pool.ServiceLook{At: o.options.Now(), Generation: s.Object.Generation}
 	service, err := o.options.Client.CoreV1().Services(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

@@ -156,10 +156,13 @@ func (p *poolState) orphans() []Orphan {
 	return all
 }
 
-// moves reports whether pods are to be adopted that still belong to something else. It may have others that are missing at the
-// moment, and creates them again.
+// moves reports whether pods are to be adopted that still belong to something else, and have names with which they can be. It may have
+// others that are missing at the moment, and creates them again.
 func (p *poolState) moves() bool {
-	return slices.ContainsFunc(p.orphans(), func(o Orphan) bool { return o.Controller != "" })
+	return slices.ContainsFunc(p.orphans(), func(o Orphan) bool {
+		_, named := IDOf(p.Key.Name, o.Name)
+		return o.Controller != "" && named
+	})
 }
 
 // longestID is the maximum length of a label, which an identity is.

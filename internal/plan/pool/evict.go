@@ -23,9 +23,9 @@ func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	answer := plan.EvictionAnswer{Zone: p.Key.Name}
 	orphan := exists && pod.Owner == ""
 	switch {
+	case exists && pod.UID == r.UID && pod.Phase == plan.Terminating:
 	case !exists || !p.owns(&pod) && !orphan || pod.UID != r.UID:
 		answer.Because = plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}
-	case pod.Phase == plan.Terminating:
 	case !pod.Up():
 		answer.Version = pod.Version
 	case p.Object.Deleting, orphan && !p.waitsForAdoption(&pod):

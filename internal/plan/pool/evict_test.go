@@ -35,6 +35,7 @@ func TestEvict(t *testing.T) {
 		"a pod that is down goes whatever else is down":                   {"pool web replicas=3\npod a starting\npod b starting\npod c starting", "yes, at version 10"},
 		"a pod that is down goes under a hold by hand":                    {"pool web replicas=1\nhold manual/me\npod a failing", "yes, at version 10"},
 		"a pod that terminates goes":                                      {"pool web replicas=1\npod a terminating", "yes"},
+		"a pod of an earlier object that terminates goes":                 {"pool web replicas=1\npod a terminating owner=former", "yes"},
 		"a pod goes while its pool is deleted":                            {"pool web replicas=2 deleting\npod a ready\npod b starting", "yes"},
 		"a pod that is down is bound while its pool is deleted":           {"pool web replicas=2 deleting\npod a starting", "yes, at version 10"},
 		"a pod stays while its pool cannot be read":                       {"pool web unreadable\npod a ready", "TemplateInvalid (no number)"},

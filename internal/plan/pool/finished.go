@@ -60,10 +60,12 @@ func (p *poolState) keepsEnded(pod *Pod) bool {
 	return p.mayHaveData(pod) && !p.recorded(pod, reason.PodFinished) && !p.mayGiveUpEnded()
 }
 
-// mayHaveData reports whether the identity of a pod whose containers have ended has had a pod that ran: the kubelet ended this one,
-// or it follows another one. A pod that its node has rejected has never run. If the node is gone, so may be its disks.
+// mayHaveData reports whether the identity of a pod whose containers have ended may have had a pod that ran: one of its containers has,
+// the kubelet ended it, or it follows another pod. A pod that is rejected by its node when it is young has never run. After a restart of
+// the node, a rejected pod does not say whether it ran before, so one that is older may have. If the node is gone, so may be its disks.
 func (p *poolState) mayHaveData(pod *Pod) bool {
-	return (pod.Disrupted || pod.From != "") && !pod.Node.Gone && p.whole(pod)
+	old := !p.Now.Before(pod.Created.Time().Add(longestPause))
+	return (pod.Ran || pod.Disrupted || pod.From != "" || old) && !pod.Node.Gone && p.whole(pod)
 }
 
 // mayGiveUpEnded reports whether a further pod that has ended may lose its identity. If all nodes are shut down in order, their kubelets

@@ -41,7 +41,7 @@ const objectUID = "pool-uid"
 //	claim b/data retired                              a claim without a pod
 //	notgrown a/data to=2 until=30s                    more storage that the API server has refused for a claim
 //	volumes a unreachable ago=5s                      a look at the volumes of a pod without a node
-//	service generation=2 missing                      a look at the Service, when the object had that generation
+//	service generation=2 missing ago=5s               a look at the Service, when the object had that generation
 //	taken a                                           an identity of which another owner has a claim
 //	looked ago=3s                                     when orphans were looked for
 //	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
@@ -273,6 +273,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return each(fields, map[string]func(string) error{
 			"generation": func(v string) (err error) { s.Service.Generation, err = strconv.ParseInt(v, 10, 64); return err },
 			"missing":    func(string) error { s.Service.Missing = "it does not exist"; return nil },
+			"ago":        ago(&s.Service.At),
 		})
 	},
 	"taken": func(s *pool.Snapshot, fields []string) error {
@@ -353,6 +354,7 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"pending":     func(string) error { p.Scheduled = false; return nil },
 		"retain":      func(string) error { p.Retain = true; return nil },
 		"disrupted":   func(string) error { p.Disrupted = true; return nil },
+		"ran":         func(string) error { p.Ran = true; return nil },
 		"asked":       func(string) error { p.Asked = true; return nil },
 		"gated":       func(string) error { p.Scheduled, p.Gated = false, true; return nil },
 		"successor":   func(string) error { p.From = string(id); return nil },

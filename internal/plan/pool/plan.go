@@ -14,7 +14,7 @@ func Plan(s Snapshot) []plan.Action {
 		return newPoolState(&s).release(nil)
 	}
 	if s.Object.Deleting {
-		return nil
+		return []plan.Action{plan.Wait{Zone: s.Key.Name, Because: plan.Refusal{Code: reason.ObjectDeleting}}}
 	}
 	if s.Object.Unreadable != "" {
 		return []plan.Action{plan.Wait{Zone: s.Key.Name, Because: plan.Refusal{Code: reason.TemplateInvalid, Detail: s.Object.Unreadable}}}

@@ -140,7 +140,9 @@ func TestBirthsStayWithinTheSurge(t *testing.T) {
 
 // awaitsAnOwner reports whether a look has shown a pod that is to be adopted and still belongs to something else.
 func awaitsAnOwner(s *pool.Snapshot) bool {
-	return s.Object.Adopt && slices.ContainsFunc(s.Orphans.Pods, func(o pool.Orphan) bool { return o.Controller != "" })
+	return s.Object.Adopt && slices.ContainsFunc(s.Orphans.Pods, func(o pool.Orphan) bool {
+		return o.Controller != "" && strings.HasPrefix(o.Name, "web-")
+	})
 }
 
 // awaitedOrphans returns the pods that are not of the object, and for whose adoption a plan waits.
@@ -342,7 +344,7 @@ func anyPod(t *rapid.T, s *pool.Snapshot, id pool.ID) pool.Pod {
 	case rarely("gate"):
 		p.Gated, p.Scheduled, p.Node = true, false, pool.Node{}
 	case rarely("end of containers"):
-		p.Finished, p.Disrupted = true, rarely("eviction")
+		p.Finished, p.Disrupted, p.Ran = true, rarely("eviction"), rarely("run of containers")
 	}
 	switch {
 	case rarely("node gone"):

@@ -134,6 +134,7 @@ type Pod struct {
 	Retain    bool         // a person asks to keep its identity
 	Withdrawn plan.Version // of the last recorded deletion of the pod that lockstep has withdrawn; 0: none
 	Disrupted bool         // it was evicted, or Kubernetes removes it
+	Ran       bool         // its status says that one of its containers has run
 	Node      Node
 	Mounts    []Mount   // the claims of its identity that it mounts
 	NotReady  time.Time // since when it is not Ready; zero: it is, or nothing is known

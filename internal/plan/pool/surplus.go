@@ -59,7 +59,7 @@ func (p *poolState) leaveNoMore(leaves int) []plan.Action {
 // it is not known whether fewer are asked for, the copy on a node that may come back stays while no other one is available.
 func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
 	isLost := p.ailing[pod.Name].cause == reason.NodeGone
-	isCopy := p.Object.Replicas > 0 && p.unwell(pod) && !isLost && !pod.Asked && !p.hasNoData(pod)
+	isCopy := p.Object.Replicas > 0 && p.unwell(pod) && !isLost && !pod.Asked && p.hasClaims(pod) && !p.hasNoData(pod)
 	unknown := !p.recordsReplicas() && !pod.Node.Silent.IsZero() && p.countAvailable() == 0
 	return (because == reason.ReplicasExceeded || unknown) && isCopy && !p.mayGiveUpInDoubt(pod)
 }

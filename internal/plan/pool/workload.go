@@ -74,6 +74,9 @@ func (s *Snapshot) Due() []time.Time {
 	if at := p.lookIsDue(); s.Object.Adopt && p.missing() > 0 && at.After(s.Now) {
 		due = append(due, at)
 	}
+	if at := p.serviceIsDue(); s.Object.Service != "" && s.Service.Missing != "" && at.After(s.Now) {
+		due = append(due, at)
+	}
 	for i := range p.ended {
 		if pod := &p.ended[i]; pod.pauses {
 			due = append(due, p.replacedFrom(&pod.Pod))

@@ -46,6 +46,8 @@ func TestAPlanIsMadeAgainWhenSomethingIsDue(t *testing.T) {
 		"a pod terminates and no identity is handed over": {"pool web replicas=1 timeout=10m\npod a ready\npod b terminating endsby=-4m", nil},
 		"a granted eviction lapses":                       {"pool web replicas=1\nhold eviction/web own\nintent a@10 EvictionGranted known=1m\npod a ready", []time.Duration{plan.GrantLimit - time.Minute}},
 		"a pause ends":                                    {"pool web replicas=1 paused until=30m\npod a ready", []time.Duration{30 * time.Minute}},
+		"a Service that is missing is looked up again":    {"pool web replicas=1 service=web\nservice generation=2 missing ago=20s\npod a ready", []time.Duration{10 * time.Second}},
+		"a Service that was found":                        {"pool web replicas=1 service=web\nservice generation=2 ago=20s\npod a ready", nil},
 		"a pause has ended":                               {"pool web replicas=1 paused until=-1m\npod a ready", nil},
 		"the end of no pause":                             {"pool web replicas=1 until=30m\npod a ready", nil},
 		"a pod that delays others has had its time":       {"pool web replicas=2 scalemax=1\npod a starting created=4m", []time.Duration{6 * time.Minute}},

@@ -123,6 +123,7 @@ const (
 	VolumeWaitsForNode    Code = "VolumeWaitsForNode"
 	ReplacementPaused     Code = "ReplacementPaused"
 	LabelsChanged         Code = "LabelsChanged"
+	ObjectDeleting        Code = "ObjectDeleting"
 )
 
 // Codes for waits that only a person ends.

@@ -130,4 +130,19 @@ var adoptions = []Mutant{
 	},
 	withoutRule("OwnPodsOnly", "a pod of a StatefulSet is adopted"),
 	withoutRule("OwnClaimsOnly", "a claim of a StatefulSet gets labels"),
+	{
+		Name:  "births that pods of a Job stop",
+		Edits: []Edit{{"internal/act/pool_adoption.go", "!slices.Contains(neverMoved, controller.Kind) &&", "!slices.Contains(neverMoved, controller.Name) &&"}},
+		Test:  "internal/act TestWhichPodsAreOrphans", Rule: "it_belongs_to_a_Job",
+	},
+	{
+		Name:  "births that pods of another StatefulCluster stop",
+		Edits: []Edit{{"internal/act/pool_adoption.go", "!strings.HasPrefix(controller.APIVersion, \"lockstep.dev/\")", "!strings.HasPrefix(controller.APIVersion, \"none/\")"}},
+		Test:  "internal/act TestWhichPodsAreOrphans", Rule: "it_belongs_to_another_StatefulCluster",
+	},
+	{
+		Name:  "births that a pod stops which is never adopted",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "return o.Controller != \"\" && named", "return o.Controller != \"\" && (named || !named)"}},
+		Test:  poolScenarios + "a-pod-of-another-controller-and-name-keeps-one-place", Rule: "create 1 pods",
+	},
 }

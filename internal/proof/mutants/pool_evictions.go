@@ -22,6 +22,11 @@ var poolEvictions = []Mutant{
 		Test:  "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName", Rule: "a_pod_of_a_StatefulSet_with_the_name_of_such_a_pod",
 	},
 	{
+		Name:  "terminating pod of an earlier object that is never evicted",
+		Edits: []Edit{{poolEvict, "case exists && pod.UID == r.UID && pod.Phase == plan.Terminating:", "case exists && p.owns(&pod) && pod.UID == r.UID && pod.Phase == plan.Terminating:"}},
+		Test:  evictionsOfPool + "a pod of an earlier object that terminates goes", Rule: "yes",
+	},
+	{
 		Name:  "eviction of a pod that is about to be adopted, before it counts",
 		Edits: []Edit{{poolEvict, "case p.Object.Deleting, orphan && !p.waitsForAdoption(&pod):", "case p.Object.Deleting, orphan:"}},
 		Test:  evictionsOfPool + "a pod that lost its owner stays until it is adopted", Rule: "yes",

@@ -42,13 +42,38 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "next pod that a node rejects taken for one without data",
-		Edits: []Edit{{poolEnded, "(pod.Disrupted || pod.From != \"\")", "pod.Disrupted"}},
-		Test:  poolScenarios + "a-next-pod-that-a-node-rejects-keeps-its-identity-in-doubt", Rule: "because IdentityHandover",
+		Edits: []Edit{{poolEnded, " || pod.From != \"\" || old", " || old"}},
+		Test:  poolScenarios + "a-next-pod-that-a-node-rejects-keeps-its-identity-in-doubt", Rule: "prepare hand-over",
 	},
 	{
 		Name:  "pod that its node rejects kept for ever",
-		Edits: []Edit{{poolEnded, "return (pod.Disrupted || pod.From != \"\") && !pod.Node.Gone", "return !pod.Node.Gone"}},
+		Edits: []Edit{{poolEnded, "pod.From != \"\" || old)", "pod.From != \"\" || old || !old)"}},
 		Test:  poolScenarios + "a-first-pod-that-a-node-rejects-keeps-no-identity", Rule: "because PodFinished",
+	},
+	{
+		Name:  "pod that ran taken for one without data because its node has started again",
+		Edits: []Edit{{poolEnded, "pod.From != \"\" || old)", "pod.From != \"\" || old && false)"}},
+		Test:  poolScenarios + "an-old-pod-that-its-node-rejects-keeps-its-identity", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "pod whose containers have run taken for one without data",
+		Edits: []Edit{{poolEnded, "(pod.Ran || pod.Disrupted", "(pod.Disrupted"}},
+		Test:  poolScenarios + "a-young-pod-that-has-run-keeps-its-identity", Rule: "because IdentityHandover",
+	},
+	{
+		Name:  "container that has ended taken for one that has never run",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "c.State.Running != nil || c.State.Terminated != nil ||", "c.State.Running != nil ||"}},
+		Test:  "internal/cluster/pools TestAPodIsConverted", Rule: "a container has ended",
+	},
+	{
+		Name:  "rule that takes an old pod for one that never ran",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "p.From != \"\" || v.Now.Unix()-int64(p.Created) >= surelyYoung", "p.From != \"\""}},
+		Test:  rulesOfPlans + "an old pod is rejected while another is down", Rule: "DoubtKept",
+	},
+	{
+		Name:  "pod without claims that stays in doubt",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "!pod.Asked && p.hasClaims(pod) &&", "!pod.Asked &&"}},
+		Test:  poolScenarios + "a-pod-without-claims-is-no-copy-if-it-is-too-many", Rule: "delete web-c",
 	},
 	{
 		Name:  "ended pod judged without a live read of the others",

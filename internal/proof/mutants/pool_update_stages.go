@@ -247,8 +247,18 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "Service that was missing never looked up again",
-		Edits: []Edit{{poolService, "look.Missing != \"\" && len(births) > 0", "false"}},
+		Edits: []Edit{{poolService, "(len(births) > 0 || !p", "(!p"}},
 		Test:  poolScenarios + "a-service-that-was-missing-is-looked-up-with-the-next-birth", Rule: "create 1 pods",
+	},
+	{
+		Name:  "Service that is missing for good",
+		Edits: []Edit{{poolService, " || !p.serviceIsDue().After(p.Now))", ")"}},
+		Test:  poolScenarios + "a-service-that-was-missing-is-looked-up-again-after-a-while", Rule: "look up Service web",
+	},
+	{
+		Name:  "Service for which nothing wakes lockstep up",
+		Edits: []Edit{{"internal/plan/pool/workload.go", "s.Service.Missing != \"\" && at.After(s.Now)", "s.Service.Missing == \"\" && at.After(s.Now)"}},
+		Test:  "internal/plan/pool TestAPlanIsMadeAgainWhenSomethingIsDue", Rule: "Service",
 	},
 	{
 		Name:  "last copy given up as one of too many during a surge",
@@ -427,7 +437,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "pod without data that stays in doubt",
-		Edits: []Edit{{poolSurplus, "!pod.Asked && !p.hasNoData(pod)", "!pod.Asked"}},
+		Edits: []Edit{{poolSurplus, "p.hasClaims(pod) && !p.hasNoData(pod)", "!pod.Asked"}},
 		Test:  poolScenarios + "a-pod-without-data-leaves-in-doubt", Rule: "delete web-b",
 	},
 	{

@@ -178,7 +178,7 @@ func breaksGrantWithinBudget(v *view, e *eviction) string {
 }
 
 func breaksExactGrant(v *view, e *eviction) string {
-	exact := e.shown && (v.owned(&e.pod) || e.pod.Owner == "") && e.UID == e.pod.UID
+	exact := e.shown && (v.owned(&e.pod) || e.pod.Owner == "" || terminates(&e.pod)) && e.UID == e.pod.UID
 	if !isUp(&e.pod) && !terminates(&e.pod) {
 		exact = exact && e.EvictionAnswer.Version == e.pod.Version // at another version it may serve
 	}

@@ -36,8 +36,9 @@ func breaksDoubtKept(v *view, steps []plan.Action) string {
 func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
 	switch {
 	case d.Because == reason.ReplicasExceeded:
+		hasData := len(p.Mounts) > 0 || len(v.claimsOf(p.ID)) > 0
 		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
-		return v.Object.Replicas > 0 && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
+		return v.Object.Replicas > 0 && hasData && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
 	case d.Because == reason.PodFinished:
 		return v.Object.Replicas > 0 && v.endedWithData(p) && !d.AlreadyRecorded
 	}
@@ -61,12 +62,16 @@ func (v *view) doubtAbout(pod string, ends map[string]bool) string {
 	return ""
 }
 
-// endedWithData reports whether the containers of a pod have ended, all of its claims exist, and a pod of its identity has run: the
-// kubelet ended this one, or it follows another one.
+// surelyYoung is the age up to which a pod that its node rejects has never run, in seconds.
+const surelyYoung = 320
+
+// endedWithData reports whether the containers of a pod have ended, all of its claims exist, and a pod of its identity may have run: this
+// one has, the kubelet ended it, it follows another one, or it is old.
 func (v *view) endedWithData(p *pool.Pod) bool {
 	claims := v.claimsOf(p.ID)
 	lacks := slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool {
 		return !slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.Name == m.Claim && !c.Retired && !c.Deleting })
 	})
-	return p.Finished && !terminates(p) && (p.Disrupted || p.From != "") && !p.Node.Gone && len(p.Mounts) > 0 && !lacks
+	mayHaveRun := p.Ran || p.Disrupted || p.From != "" || v.Now.Unix()-int64(p.Created) >= surelyYoung
+	return p.Finished && !terminates(p) && mayHaveRun && !p.Node.Gone && len(p.Mounts) > 0 && !lacks
 }

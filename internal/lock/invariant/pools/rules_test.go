@@ -320,6 +320,20 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 			c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true}
 			c.pod("a").Phase, c.pod("b").Phase, c.pod("c").Phase = plan.Starting, plan.Starting, plan.Starting
 		}).deletes("a", reason.ReplicasExceeded)},
+		"a pod that has run ends while another is down": {"DoubtKept", three().edit(func(c *change) {
+			c.pod("a").Finished, c.pod("a").Ran, c.pod("a").Created, c.pod("b").Phase = true, true, plan.UnixTimeOf(now.Add(-time.Minute)), plan.Starting
+		}).deletes("a", reason.PodFinished)},
+		"an old pod is rejected while another is down": {"DoubtKept", three().edit(func(c *change) {
+			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-320*time.Second)), plan.Starting
+		}).deletes("a", reason.PodFinished)},
+		"a young pod is rejected while another is down": {"", three().edit(func(c *change) {
+			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-319*time.Second)), plan.Starting
+		}).deletes("a", reason.PodFinished)},
+		"the last pod without claims is too many": {"", three().edit(func(c *change) {
+			c.Object.Replicas, c.Part = 2, pool.Part{Replicas: 2, Recorded: true}
+			c.pod("a").Phase, c.pod("b").Phase, c.pod("c").Phase = plan.Starting, plan.Starting, plan.Starting
+			c.pod("a").Mounts, c.Claims = nil, nil
+		}).deletes("a", reason.ReplicasExceeded)},
 		"one leaves because another gets its next pod": {"", three().without("b").deletes("a", reason.ScaledDown).has(intent("b", reason.IdentityHandover)).edit(func(c *change) { c.Object.Replicas = 2 })},
 
 		"a lost node":                                        {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost)},

@@ -220,9 +220,9 @@ func (f *faults) bringsFurther(s *server, name string) {
 	case p.Resize == pool.ResizeUnderway, p.Resize == pool.ResizeDeferred:
 		s.changePod(name, func(p *pool.Pod) { f.resizes(s, p) })
 	case p.Update.Begun && p.Phase == plan.Ready, p.Gate == pool.GateClosed && started(&p): // nothing changes
-	case s.rejects && !started(&p):
+	case s.rejects && (!started(&p) || p.Phase == plan.Ready && f.oneIn(6)): // a node that has started again rejects a pod that served
 		s.log("a node rejects %s", name)
-		s.changePod(name, func(p *pool.Pod) { p.Finished = true })
+		s.changePod(name, func(p *pool.Pod) { p.Phase, p.ReadySince, p.Finished, p.Ran = plan.Starting, time.Time{}, true, false })
 	case !serves(&p) && p.Containers[0].Image == s.unpullable:
 		if p.Phase != plan.Failing {
 			s.changePod(name, func(p *pool.Pod) {
