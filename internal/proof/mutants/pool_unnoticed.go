@@ -319,6 +319,21 @@ var unnoticedInPlans = []Mutant{
 		Test:  poolScenarios + "the-last-copy-is-not-given-up-because-its-next-pod-finds-no-node", Rule: "delete web-a of web because HandoverFailed",
 	},
 	{
+		Name:  "hand-over that finds no node, not known as doubt to the rule",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return p.Gated && v.missingClaim(p.ID, p.From) == \"\""}},
+		Test:  rulesOfPlans + "a next pod without a node while another is down", Rule: `want "DoubtKept"`,
+	},
+	{
+		Name:  "claims that an identity has, not asked for by the rule about doubt",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return !p.Gated"}},
+		Test:  rulesOfPlans + "a next pod that waits for claims that it has", Rule: `want "DoubtKept"`,
+	},
+	{
+		Name:  "claim that an identity has lost, taken for doubt by the rule",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return true"}},
+		Test:  rulesOfPlans + "a next pod whose identity has lost a claim", Rule: "DoubtKept",
+	},
+	{
 		Name:  "pod that is not Ready for long, taken for a lost copy",
 		Edits: []Edit{{poolRepair, "ailment{reason.NeverReady, doubtful, ", "ailment{reason.NeverReady, 0, "}},
 		Test:  poolScenarios + "pods-that-are-not-ready-for-long-are-not-given-up-together", Rule: "delete web-b of web because NeverReady",
