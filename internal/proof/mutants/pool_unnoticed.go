@@ -755,4 +755,14 @@ var unnoticedInWrites = []Mutant{
 		Edits: []Edit{{"internal/control/pools/status.go", "seen.Object.UID+string(text)", "string(text)"}},
 		Test:  "internal/control/pools TestAStatusIsWrittenAgainForAnotherObjectOfTheSameName", Rule: "after 1 requests, the status of the new object is neither written nor due",
 	},
+	{
+		Name:  "drawn identity in a report, which changes with each attempt",
+		Edits: []Edit{{controlsPools, "drawnID.ReplaceAllString(plan.Plain(failing.Message(failing.Worst(err)), longestFailure), \"-ID\")", "plan.Plain(failing.Message(failing.Worst(err)), longestFailure)"}},
+		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage/a quota, without the identity that was drawn", Rule: "db-0123456789abcdef",
+	},
+	{
+		Name:  "pod that cannot be read, taken for one that a person has to delete",
+		Edits: []Edit{{actPools, "case err != nil:\n\t\treturn fmt.Errorf(\"read pod ", "case false:\n\t\treturn fmt.Errorf(\"read pod "}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure/a pod of the name is unreadable", Rule: "the error asks to delete a pod: true",
+	},
 }
