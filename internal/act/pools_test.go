@@ -116,13 +116,14 @@ func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
 		labels  map[string]string // of that pod
 		read    int32             // the answer to its read
 		want    reason.Class
+		person  bool // has to delete a pod
 	}{
 		"the next pod exists":                  {request: pod, code: http.StatusPreconditionFailed, owner: "u", labels: own, want: reason.Moved},
 		"the next pod has ended meanwhile":     {request: pod, code: http.StatusPreconditionFailed, read: http.StatusNotFound, want: reason.Moved},
 		"a pod of the name is unreadable":      {request: pod, code: http.StatusPreconditionFailed, read: http.StatusInternalServerError, want: reason.Again},
-		"a pod of the name belongs to nothing": {request: pod, code: http.StatusPreconditionFailed, labels: own, want: reason.Again},
-		"a pod of the name is of another":      {request: pod, code: http.StatusPreconditionFailed, owner: "other", labels: own, want: reason.Again},
-		"a pod of the name lacks its labels":   {request: pod, code: http.StatusPreconditionFailed, owner: "u", want: reason.Again},
+		"a pod of the name belongs to nothing": {request: pod, code: http.StatusPreconditionFailed, labels: own, want: reason.Again, person: true},
+		"a pod of the name is of another":      {request: pod, code: http.StatusPreconditionFailed, owner: "other", labels: own, want: reason.Again, person: true},
+		"a pod of the name lacks its labels":   {request: pod, code: http.StatusPreconditionFailed, owner: "u", want: reason.Again, person: true},
 		"a claim is gone":                      {request: claim, code: http.StatusNotFound, want: reason.Moved},
 		"a claim has changed":                  {request: claim, want: reason.Moved},
 		"a quota refuses it":                   {request: pod, code: http.StatusForbidden, want: reason.Again},
@@ -150,6 +151,9 @@ func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
 			_, err := r.Run(t.Context(), testPool(), []plan.Action{a}, hold.Decision{})
 			if err == nil || reason.ClassOf(err) != tc.want {
 				t.Errorf("error %v is of class %s, want %s", err, reason.ClassOf(err), tc.want)
+			}
+			if asks := strings.Contains(text(err), "delete it"); asks != tc.person {
+				t.Errorf("the error asks to delete a pod: %t, want %t: %v", asks, tc.person, err)
 			}
 		})
 	}

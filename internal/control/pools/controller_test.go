@@ -241,15 +241,17 @@ func TestLostIdentitiesMakeTheNextPauseLonger(t *testing.T) {
 
 func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
 	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-new", errors.New("exceeded quota: q"))
+	drawn := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-0123456789abcdef", errors.New("exceeded quota: q"))
 	for sentence, tc := range map[string]struct {
 		fails error
 		after time.Duration
 		want  string
 	}{
-		"a quota, soon":                   {quota, time.Second, `wait db because RequestForbidden (pods "db-new" is forbidden: exceeded quota: q)`},
-		"a quota, not at once":            {quota, 0, ""},
-		"an API server that fails, later": {apierrors.NewInternalError(errors.New("etcd")), 5 * time.Second, "wait db because RequestFailing (Internal error occurred: etcd)"},
-		"what needs a person, at once":    {reason.WithClass(reason.Human, errors.New("claim db-data-new exists")), 0, "wait db because RequestFailing (claim db-data-new exists)"},
+		"a quota, soon":        {quota, time.Second, `wait db because RequestForbidden (pods "db-new" is forbidden: exceeded quota: q)`},
+		"a quota, not at once": {quota, 0, ""},
+		"a quota, without the identity that was drawn": {drawn, time.Second, `wait db because RequestForbidden (pods "db-ID" is forbidden: exceeded quota: q)`},
+		"an API server that fails, later":              {apierrors.NewInternalError(errors.New("etcd")), 5 * time.Second, "wait db because RequestFailing (Internal error occurred: etcd)"},
+		"what needs a person, at once":                 {reason.WithClass(reason.Human, errors.New("claim db-data-new exists")), 0, "wait db because RequestFailing (claim db-data-new exists)"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := world{cached: observed(false, 2, "a"), fails: tc.fails}

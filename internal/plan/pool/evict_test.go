@@ -31,6 +31,9 @@ func TestEvict(t *testing.T) {
 		"one pod goes although no pod may be unavailable during an update": {
 			"pool web replicas=3 max=0\npod a ready\npod b ready\npod c ready", "yes, recorded",
 		},
+		"a pod that was Ready for a moment goes, because it counts as unavailable already": {
+			"pool web replicas=2 minready=2h\npod a ready\npod b ready for=3h", "yes, recorded",
+		},
 		"a pod that was Ready for a moment counts as unavailable already": {"pool web replicas=2 minready=2h\npod a ready\npod b ready", "PodNotYetAvailable web-a (2 of at most 1 down), 2 pods not ready in web, waits"},
 		"a pod that is down goes whatever else is down":                   {"pool web replicas=3\npod a starting\npod b starting\npod c starting", "yes, at version 10"},
 		"a pod that is down goes under a hold by hand":                    {"pool web replicas=1\nhold manual/me\npod a failing", "yes, at version 10"},

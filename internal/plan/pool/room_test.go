@@ -8,6 +8,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
+func TestAPlanReplacesAtMostAsManyEndedPodsAsTheHoldHasRoomFor(t *testing.T) {
+	for sentence, disrupted := range map[string]bool{"they ended by themselves": false, "their kubelets ended them": true} {
+		t.Run(sentence, func(t *testing.T) {
+			s := atRest(pool.MaxIntents+3, pool.KeepPolicy{})
+			s.Draw = drawn()
+			for i := range s.Pods {
+				s.Pods[i].Finished, s.Pods[i].Disrupted = true, disrupted
+			}
+			if n := len(plan.Only[plan.DeletePod](pool.Plan(s))); n != pool.MaxIntents {
+				t.Errorf("the plan deletes %d pods, want %d", n, pool.MaxIntents)
+			}
+		})
+	}
+}
+
 func TestAPlanDeletesAtMostAsManyPodsAsTheHoldHasRoomFor(t *testing.T) {
 	s := atRest(2*pool.MaxIntents, pool.KeepPolicy{})
 	s.Object.Replicas = 0

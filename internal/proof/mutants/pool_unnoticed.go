@@ -313,6 +313,66 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{"internal/plan/pool/remarks.go", "if o.Paused && !o.PausedAt(s.Now) {", "if o.Paused && !o.PausedAt(s.Now) && o.Strategy.Grace == 0 {"}},
 		Test:  "internal/plan/pool TestRemarksAreWhatAPersonShouldCorrect", Rule: "paused until=0s grace=1s (-want +got)",
 	},
+	{
+		Name:  "hand-over that finds no node, taken for a lost copy",
+		Edits: []Edit{{poolRepair, "ailment{reason.HandoverFailed, doubtful, ", "ailment{reason.HandoverFailed, 0, "}},
+		Test:  poolScenarios + "the-last-copy-is-not-given-up-because-its-next-pod-finds-no-node", Rule: "delete web-a of web because HandoverFailed",
+	},
+	{
+		Name:  "hand-over that finds no node, not known as doubt to the rule",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return p.Gated && v.missingClaim(p.ID, p.From) == \"\""}},
+		Test:  rulesOfPlans + "a next pod without a node while another is down", Rule: `want "DoubtKept"`,
+	},
+	{
+		Name:  "claims that an identity has, not asked for by the rule about doubt",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return !p.Gated"}},
+		Test:  rulesOfPlans + "a next pod that waits for claims that it has", Rule: `want "DoubtKept"`,
+	},
+	{
+		Name:  "claim that an identity has lost, taken for doubt by the rule",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "return !p.Gated || v.missingClaim(p.ID, p.From) == \"\"", "return true"}},
+		Test:  rulesOfPlans + "a next pod whose identity has lost a claim", Rule: "DoubtKept",
+	},
+	{
+		Name:  "pod that is not Ready for long, taken for a lost copy",
+		Edits: []Edit{{poolRepair, "ailment{reason.NeverReady, doubtful, ", "ailment{reason.NeverReady, 0, "}},
+		Test:  poolScenarios + "pods-that-are-not-ready-for-long-are-not-given-up-together", Rule: "delete web-b of web because NeverReady",
+	},
+	{
+		Name:  "pods that are not Ready for long, given up without pauses",
+		Edits: []Edit{{poolRepair, "pod.Created.Time().Add(l.Startup), p.nextAttempt())}", "pod.Created.Time().Add(l.Startup))}"}},
+		Test:  poolScenarios + "repairs-of-pods-that-are-not-ready-pause-longer-and-longer", Rule: "delete web-b of web because NeverReady",
+	},
+	{
+		Name:  "pod that a person names, counted as the other copy of one that has ended",
+		Edits: []Edit{{poolEnded, " && !p.ails(&other) && !other.Asked })", " && !p.ails(&other) })"}},
+		Test:  poolScenarios + "an-ended-pod-keeps-its-identity-beside-one-that-is-to-be-replaced", Rule: "delete web-a of web because PodFinished",
+	},
+	{
+		Name:  "more ends of pods than the hold can record",
+		Edits: []Edit{{poolEnded, "case pod.pauses || !p.hasRoom(&pod.Pod):", "case pod.pauses:"}},
+		Test:  "internal/plan/pool TestAPlanReplacesAtMostAsManyEndedPodsAsTheHoldHasRoomFor/their kubelets ended them", Rule: "the plan deletes",
+	},
+	{
+		Name:  "eviction of a pod that is not available yet, counted twice",
+		Edits: []Edit{{poolEvict, "if !p.down(pod) {\n\t\tavailable--", "if pod.Up() {\n\t\tavailable--"}},
+		Test:  "internal/plan/pool TestEvict/a pod that was Ready for a moment goes, because it counts as unavailable already", Rule: "PodNotYetAvailable web-a",
+	},
+	{
+		Name:  "end of a pod that is recorded, paused again",
+		Edits: []Edit{{"internal/plan/pool/pause.go", "return p.pendingOf[pod.Name].Cause == \"\" && p.replacedFrom", "return p.replacedFrom"}},
+		Test:  poolScenarios + "an-end-that-is-recorded-does-not-pause-again", Rule: "ReplacementPaused web-a",
+	},
+	{
+		Name:  "identity retired whose claims are being deleted",
+		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "c.marked() || c.Deleting || p.isHandedOver", "c.marked() || p.isHandedOver"}},
+		Test:  poolScenarios + "an-identity-whose-claims-are-being-deleted-is-not-marked", Rule: "retire b of web with 0 claims",
+	},
+	{
+		Name:  "new pod of an identity with data, taken for one without",
+		Edits: []Edit{{poolState, "return p.Gated && p.From == \"\" && !slices.ContainsFunc(s.claimsOf(p.ID), func(c Claim) bool { return c.From != \"\" && c.From != p.UID })", "return p.Gated && p.From == \"\""}},
+		Test:  poolScenarios + "a-new-pod-of-an-identity-with-data-stays-in-doubt", Rule: "delete web-b of web because ReplicasExceeded",
+	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
@@ -694,5 +754,15 @@ var unnoticedInWrites = []Mutant{
 		Name:  "status of a former object, taken for that of the object",
 		Edits: []Edit{{"internal/control/pools/status.go", "seen.Object.UID+string(text)", "string(text)"}},
 		Test:  "internal/control/pools TestAStatusIsWrittenAgainForAnotherObjectOfTheSameName", Rule: "after 1 requests, the status of the new object is neither written nor due",
+	},
+	{
+		Name:  "drawn identity in a report, which changes with each attempt",
+		Edits: []Edit{{controlsPools, "drawnID.ReplaceAllString(plan.Plain(failing.Message(failing.Worst(err)), longestFailure), \"-ID\")", "plan.Plain(failing.Message(failing.Worst(err)), longestFailure)"}},
+		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage/a quota, without the identity that was drawn", Rule: "db-0123456789abcdef",
+	},
+	{
+		Name:  "pod that cannot be read, taken for one that a person has to delete",
+		Edits: []Edit{{actPools, "case err != nil:\n\t\treturn fmt.Errorf(\"read pod ", "case false:\n\t\treturn fmt.Errorf(\"read pod "}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure/a pod of the name is unreadable", Rule: "the error asks to delete a pod: true",
 	},
 }

@@ -41,6 +41,8 @@ func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
 		return v.Object.Replicas > 0 && hasData && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
 	case d.Because == reason.PodFinished:
 		return v.Object.Replicas > 0 && v.endedWithData(p) && !d.AlreadyRecorded
+	case d.Because == reason.HandoverFailed: // it finds no node, or its identity has lost a claim before it could be scheduled
+		return !p.Gated || v.missingClaim(p.ID, p.From) == ""
 	}
 	return slices.Contains(inDoubt, d.Because)
 }

@@ -124,6 +124,14 @@ func (c *change) outOfReach() *change {
 	return c
 }
 
+// nextPod is three pods of which a follows another pod of its identity, and has no node.
+func nextPod() *change {
+	c := three()
+	p := c.pod("a")
+	p.Phase, p.Scheduled, p.From, c.Claims[0].From = plan.Starting, false, "former", "former"
+	return c
+}
+
 // begun is an update of the pod a in place that has begun.
 func begun() *change {
 	c := three().has(intent("a", reason.UpdatedInPlace))
@@ -340,7 +348,14 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a lost node while another pod is down":              {"DoubtKept", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeLost)},
 		"a lost node of the last pod":                        {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").without("c").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.CrashLooping)},
 		"a copy is given up in doubt beside one that leaves": {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost).deletes("c", reason.ScaledDown)},
-		"a node that is gone while another is down":          {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeGone)},
+		"a next pod without a node":                          {"", nextPod().deletes("a", reason.HandoverFailed)},
+		"a next pod without a node while another is down":    {"DoubtKept", nextPod().edit(func(c *change) { c.pod("b").Phase = plan.Starting }).deletes("a", reason.HandoverFailed)},
+		"a next pod that waits for claims that it has":       {"DoubtKept", nextPod().edit(func(c *change) { c.pod("a").Gated, c.pod("b").Phase = true, plan.Starting }).deletes("a", reason.HandoverFailed)},
+		"a next pod whose identity has lost a claim": {"", nextPod().edit(func(c *change) {
+			c.pod("a").Gated, c.pod("b").Phase, c.Claims[0].Siblings = true, plan.Starting, []string{"data", "logs"}
+		}).deletes("a", reason.HandoverFailed)},
+		"a next pod whose claim is being deleted":   {"", nextPod().edit(func(c *change) { c.pod("a").Gated, c.pod("b").Phase, c.Claims[0].Deleting = true, plan.Starting, true }).deletes("a", reason.HandoverFailed)},
+		"a node that is gone while another is down": {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeGone)},
 
 		"an identity ends":                                  {"", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
 		"an identity ends without a live read":              {"EndedWithoutPod", three().without("a").edit(func(c *change) { c.Live = false }).plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
