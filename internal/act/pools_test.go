@@ -151,6 +151,9 @@ func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
 			if err == nil || reason.ClassOf(err) != tc.want {
 				t.Errorf("error %v is of class %s, want %s", err, reason.ClassOf(err), tc.want)
 			}
+			if taken := tc.request == pod && tc.read == 0 && tc.want == reason.Again && tc.code == http.StatusPreconditionFailed; (reason.CodeOf(err) == reason.CreationPrevented) != taken {
+				t.Errorf("error %v has the code %q, and a pod has the name: %t", err, reason.CodeOf(err), taken)
+			}
 		})
 	}
 }
