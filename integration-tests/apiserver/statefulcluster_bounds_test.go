@@ -30,8 +30,8 @@ spec:
   failurePolicy: Fail
   reinvocationPolicy: Never
   mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration: {expression: 'EXPRESSION'}
+  - patchType: PATCH
+    EXPRESSION
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -42,8 +42,12 @@ spec: {policyName: NAME}
 // The policy changes the label app of new pods, takes one of lockstep off them or off claims, or lets their images come from another
 // registry.
 const (
-	withoutLabel      = `Object{metadata: Object.metadata{labels: {"app": "db", "lockstep.dev/statefulcluster": "changed"}}}`
-	otherLabel        = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
+	withoutLabel  = `Object{metadata: Object.metadata{labels: {"app": "db", "lockstep.dev/statefulcluster": "changed"}}}`
+	otherLabel    = `Object{metadata: Object.metadata{labels: {"app": "changed"}}}`
+	otherRevision = `Object{metadata: Object.metadata{labels: {"controller-revision-hash": "changed"}}}`
+	withoutGates  = `has(object.spec.schedulingGates) ? [JSONPatch{op: "remove", path: "/spec/schedulingGates"}] : []`
+	// Dry runs show it only for the pod by which a test finds out that the policy is in use, and pods that run keep their label.
+	withoutLabelLater = `(has(request.dryRun) && request.dryRun && object.metadata.name != "probe") || (has(object.status.phase) && object.status.phase == "Running") ? [] : [JSONPatch{op: "add", path: "/metadata/labels/lockstep.dev~1statefulcluster", value: "changed"}]`
 	withoutClaimLabel = `Object{metadata: Object.metadata{labels: {"lockstep.dev/statefulcluster": "changed"}}}`
 	otherRegistry     = `Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name, image: "mirror.test/" + c.image})}}`
 )
@@ -77,7 +81,12 @@ func (s *scene) changes(what, operations, expression string, written func() (str
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.applies(strings.NewReplacer("NAME", s.name, "RESOURCE", what, "OPERATIONS", operations, "EXPRESSION", expression).Replace(changingPolicy))
+	kind, field := "ApplyConfiguration", "applyConfiguration"
+	if strings.Contains(expression, "JSONPatch{") {
+		kind, field = "JSONPatch", "jsonPatch"
+	}
+	expression = fmt.Sprintf("%s: {expression: '%s'}", field, expression)
+	s.applies(strings.NewReplacer("NAME", s.name, "RESOURCE", what, "OPERATIONS", operations, "PATCH", kind, "EXPRESSION", expression).Replace(changingPolicy))
 	policies := s.world.admin.AdmissionregistrationV1()
 	s.eventually("new "+what+" are changed", func(present) error {
 		now, err := written()
@@ -115,7 +124,7 @@ func (s *scene) applies(text string) {
 	}
 }
 
-// labelAndImage returns the label app and the image that the API server gives a new pod. Its request is a dry run.
+// labelAndImage returns the labels and the image that the API server gives a new pod. Its request is a dry run.
 func (s *scene) labelAndImage() (string, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"app": "db"}},
@@ -125,7 +134,7 @@ func (s *scene) labelAndImage() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return created.Labels["app"] + created.Labels["lockstep.dev/statefulcluster"] + " " + imageOf(created), nil
+	return created.Labels["app"] + created.Labels["lockstep.dev/statefulcluster"] + created.Labels["controller-revision-hash"] + " " + imageOf(created), nil
 }
 
 // The images of new pods are rewritten at admission, so pods never have the images of their template. That is no difference.
@@ -147,7 +156,7 @@ func TestStatefulClusterUpdatesPodsOnceWhoseImagesAreRewrittenAtAdmission(t *tes
 
 func TestStatefulClusterRefusesATemplateWhosePodsGetOtherLabels(t *testing.T) {
 	t.Parallel()
-	for sentence, change := range map[string]string{"one that the selector needs": otherLabel, "one of lockstep": withoutLabel} {
+	for sentence, change := range map[string]string{"one that the selector needs": otherLabel, "one of lockstep": withoutLabel, "that of the revision": otherRevision} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			refusesATemplateWhosePodsGetAnotherLabel(t, change)
@@ -161,16 +170,7 @@ func refusesATemplateWhosePodsGetAnotherLabel(t *testing.T, change string) {
 	s.withRoleForPools()
 	stop := s.changesPods(change)
 	p := s.createPool(2, nil)
-	p.eventually("the status says so", func(present) error {
-		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
-		if err != nil {
-			return err
-		}
-		if valid := conditionOf(o, "SpecValid"); valid != "False" {
-			return fmt.Errorf("SpecValid is %q", valid)
-		}
-		return nil
-	})
+	p.hasCondition("SpecValid", "False")
 	if pods := p.pods(); len(pods) > 0 {
 		t.Errorf("%d pods were created", len(pods))
 	}
@@ -179,10 +179,36 @@ func refusesATemplateWhosePodsGetAnotherLabel(t *testing.T, change string) {
 	p.settles(2)
 }
 
-// failsBecause waits until the status shows that a request fails, with each part of its message.
-func (p pool) failsBecause(parts ...string) {
+// isPrevented waits until the status shows that only a person can let lockstep go on, with each part of its message.
+func (p pool) isPrevented(parts ...string) {
 	p.t.Helper()
-	p.waitsBecause("RequestFailing", parts...)
+	p.waitsBecause("CreationPrevented", parts...)
+	p.hasCondition("Stalled", "True")
+	p.hasCondition("Reconciling", "False")
+}
+
+// hasCondition waits until a condition of the StatefulCluster has a status.
+func (p pool) hasCondition(kind, want string) {
+	p.t.Helper()
+	p.eventually(kind+" is "+want, func(present) error {
+		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		if status := conditionOf(o, kind); status != want {
+			return fmt.Errorf("it is %q", status)
+		}
+		return nil
+	})
+}
+
+// changesAnnotations changes an annotation of the StatefulCluster some times. Each change is an event.
+func (p pool) changesAnnotations() {
+	p.t.Helper()
+	for i := range 10 {
+		p.updates(fmt.Sprintf(`{"metadata": {"annotations": {"example.com/n": "%d"}}}`, i))
+		time.Sleep(500 * time.Millisecond)
+	}
 }
 
 // Something begins to take a label of lockstep off new pods after the template was accepted. No cache would show such a pod, so each
@@ -205,11 +231,8 @@ func TestStatefulClusterCreatesNoPodsWhoseLabelsAreTakenOffLater(t *testing.T) {
 			}
 			stop := p.changesPods(withoutLabel)
 			p.deletes(before[0].Name)
-			for i := range 10 { // each one is an event
-				p.updates(fmt.Sprintf(`{"metadata": {"annotations": {"example.com/n": "%d"}}}`, i))
-				time.Sleep(500 * time.Millisecond)
-			}
-			p.failsBecause("create pod", "changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods")
+			p.changesAnnotations()
+			p.isPrevented("create pod", "changes the label lockstep.dev/statefulcluster of new pods")
 			if names := p.everyPod(); !slices.Equal(names, []string{before[1].Name}) {
 				t.Errorf("the pods are %v, want only %s", names, before[1].Name)
 			}
@@ -219,6 +242,104 @@ func TestStatefulClusterCreatesNoPodsWhoseLabelsAreTakenOffLater(t *testing.T) {
 				t.Errorf("the pods are %v, and %v are those of the StatefulCluster", names, after)
 			}
 		})
+	}
+}
+
+// The label is taken off outside dry runs, so one pod without it is created. Each event would be followed by another one.
+func TestStatefulClusterCreatesNoPodBesideOneThatKeepsLosingItsLabel(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, nil)
+	before := p.settles(2)
+	stop := p.changes("pods", `"CREATE", "UPDATE"`, withoutLabelLater, p.labelAndImage)
+	p.deletes(before[0].Name)
+	p.changesAnnotations()
+	p.isPrevented("label pod", "changes its label lockstep.dev/statefulcluster")
+	if names := p.everyPod(); len(names) != 2 {
+		t.Errorf("the pods are %v, want %s and another one", names, before[1].Name)
+	}
+	stop()
+	after, _ := identities(p.settles(2))
+	if names := p.everyPod(); !slices.Equal(names, after) {
+		t.Errorf("the pods are %v, and %v are those of the StatefulCluster", names, after)
+	}
+}
+
+// takesGatesOff makes the API server take the scheduling gates off new pods, until the returned function is called.
+func (s *scene) takesGatesOff() (stop func()) {
+	s.t.Helper()
+	return s.changes("pods", `"CREATE"`, withoutGates, func() (string, error) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "db", Image: "db:1"}}
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+		created, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), pod, metav1.CreateOptions{DryRun: dryRun})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d gates", len(created.Spec.SchedulingGates)), nil
+	})
+}
+
+// Without its gate, a scheduler would see a pod before its claims exist, and the claims would seem to be lost.
+func TestStatefulClusterCreatesNoPodsWhoseSchedulingGateIsTakenOff(t *testing.T) {
+	t.Parallel()
+	const why = "takes the scheduling gate lockstep.dev/claims off new pods"
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		p := sharedPool(t, 2, nil)
+		before := p.settles(2)
+		stop := p.takesGatesOff()
+		p.deletes(before[0].Name)
+		p.isPrevented("create pod", why, "correct the webhook or policy")
+		if names := p.everyPod(); !slices.Equal(names, []string{before[1].Name}) {
+			t.Errorf("the pods are %v, want only %s", names, before[1].Name)
+		}
+		if _, metrics := p.operator.get("/metrics"); !hasSeries(metrics, "lockstep_statefulcluster_claims_lost_total", p.scene.name, "} 0\n") {
+			t.Error("claims count as lost")
+		}
+		stop()
+		p.settles(2)
+	})
+	t.Run("of a new template", func(t *testing.T) {
+		t.Parallel()
+		s := managed(t)
+		s.schedulesOn(s.someNode())
+		stop := s.takesGatesOff()
+		p := s.createPool(1, nil)
+		p.waitsBecause("TemplateInvalid", why)
+		p.hasCondition("SpecValid", "False")
+		if names := p.everyPod(); len(names) > 0 {
+			t.Errorf("the pods are %v", names)
+		}
+		stop()
+		p.updates(withContainer("db:2", "")) // a new template is checked at once
+		p.settles(1)
+	})
+}
+
+// Only a person can delete the other pod.
+func TestStatefulClusterIsStalledWhileAnotherPodHasTheNameOfAnIdentity(t *testing.T) {
+	t.Parallel()
+	p := sharedPool(t, 2, keeps("onDelete"))
+	before, _ := identities(p.settles(2))
+	pods := p.world.admin.CoreV1().Pods(p.scene.name)
+	p.optsIn(false)
+	time.Sleep(time.Second) // lockstep sees it
+	if err := pods.Delete(t.Context(), before[0], metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+		t.Fatal(err)
+	}
+	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: before[0]}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x:1"}}}}
+	p.eventually("the name is taken", func(present) error {
+		_, err := pods.Create(t.Context(), other, createOptions)
+		return err
+	})
+	p.optsIn(true)
+	p.isPrevented("a pod of that name exists and does not belong to", "delete it")
+	if err := pods.Delete(t.Context(), before[0], metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := identities(p.settles(2))
+	if !slices.Equal(after, before) {
+		t.Errorf("the pods are %v, want those of the identities of %v", after, before)
 	}
 }
 
@@ -292,7 +413,7 @@ func TestStatefulClusterGivesClaimsTheirLabelsAgainOrSaysWhyNot(t *testing.T) {
 		p.settles(1)
 		stop := p.changesClaims(written)
 		p.scales(2)
-		p.failsBecause("label claim", "db-data-", why)
+		p.isPrevented("label claim", "db-data-", why)
 		stop()
 		p.settles(2)
 		allHaveTheirs(p, 4)
@@ -303,7 +424,7 @@ func TestStatefulClusterGivesClaimsTheirLabelsAgainOrSaysWhyNot(t *testing.T) {
 		id := strings.TrimPrefix(p.settles(1)[0].Name, "db-")
 		stop := p.changesClaims(written)
 		p.annotates(id, "data", `{"example.com/n": "1"}`)
-		p.failsBecause("label claim", "db-data-", why)
+		p.waitsBecause("CreationPrevented", "label claim", "db-data-", why)
 		before := patches(p)
 		time.Sleep(10 * time.Second)
 		if n := patches(p) - before; n > 3 {

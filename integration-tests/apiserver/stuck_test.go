@@ -174,7 +174,7 @@ var notPlights = map[string][]string{
 	"it must never happen": {"InvariantViolated"},
 	"a StatefulCluster has it, which its own tests show": {
 		"NodeSilent", "TemplateUnchecked", "HandoverUnderway", "TooManyUnhealthy", "TemplateInvalid", "UpdateUnderway", "UpdatesByDeletion", "EvictionWaits", "UpdateWaits", "AdoptionWaits",
-		"InPlaceImpossible", "UpdatesPaused", "ExpansionRefused", "VolumeWaitsForNode", "ProgressDeadlineExceeded", "ReplacementPaused", "LabelsChanged", "ObjectDeleting", "GraceUnavailable",
+		"InPlaceImpossible", "UpdatesPaused", "ExpansionRefused", "VolumeWaitsForNode", "ProgressDeadlineExceeded", "ReplacementPaused", "LabelsChanged", "ObjectDeleting", "GraceUnavailable", "CreationPrevented",
 	},
 }
 

@@ -43,6 +43,8 @@ type Executor struct {
 	Managed      func(namespace string) bool // called before each write
 	Clock        *clock.Clock                // dates records
 	DryRun       bool                        // if set, Run writes nothing
+
+	unlabelled unlabelledPods
 }
 
 // The limits for one plan. Actions under the hold leave time for actions that require no hold. After the limit,

@@ -22,11 +22,11 @@ import (
 // refusal is passed on to Checks: the template is wrong, and no request repairs it. The pod has all that lockstep adds to any
 // pod, also to the next one of an identity that was handed over, so what is accepted stays so.
 func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.RecordRevision) error {
-	id := s.Draw()
-	created, err := e.dryRun(ctx, s, render.Birth{ID: id, From: s.Object.UID, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
-	lost := lostAtAdmission(s, id, labelsOf(created))
+	b := render.Birth{ID: s.Draw(), From: s.Object.UID, Revision: a.Hash, Templates: s.Object.Templates}
+	created, err := e.dryRun(ctx, s, b, metav1.FieldValidationStrict)
+	lost := lostAtAdmission(s, b, created)
 	if err == nil && lost == "" {
-		lost, err = e.tryClaims(ctx, s, id)
+		lost, err = e.tryClaims(ctx, s, b.ID)
 	}
 	if err == nil && lost != "" {
 		e.Checks.Refused(s.Key, a.Hash, lost)

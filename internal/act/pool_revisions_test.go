@@ -75,22 +75,30 @@ func TestARevisionOfAFormerObjectIsTakenOver(t *testing.T) {
 	}
 }
 
-// If each new pod is released as soon as it exists, another one is created all the time.
-func TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused(t *testing.T) {
+// If each new pod is released as soon as it exists, another one is created all the time. Without its scheduling gate, it seems that its
+// claims were deleted.
+func TestATemplateWhosePodsLoseWhatLockstepNeedsIsRefused(t *testing.T) {
 	type texts = map[string]string
 	const id = "0123456789abcdef"
 	for label, want := range map[string]*checks{
 		"db":       {},
-		"other":    {refused: []string{"abc: something changes the labels of new pods, so that spec.selector does not match them"}},
-		"nameless": {refused: []string{"abc: something changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods"}},
-		"another":  {refused: []string{"abc: something changes the labels lockstep.dev/statefulcluster and lockstep.dev/instance-id of new pods"}},
+		"other":    {refused: []string{"abc: something changes the labels of new pods, so that spec.selector does not match them" + correctIt}},
+		"nameless": {refused: []string{"abc: something changes the label lockstep.dev/statefulcluster of new pods" + correctIt}},
+		"another":  {refused: []string{"abc: something changes the label lockstep.dev/instance-id of new pods" + correctIt}},
+		"old":      {refused: []string{"abc: something changes the label controller-revision-hash of new pods" + correctIt}},
+		"ungated":  {refused: []string{"abc: something takes the scheduling gate lockstep.dev/claims off new pods" + correctIt}},
 	} {
 		labels := map[string]texts{
 			"db":       {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: id},
 			"other":    {"app": "other", contract.PoolLabel: "db", contract.InstanceIDLabel: id},
 			"nameless": {"app": "db", contract.InstanceIDLabel: id},
 			"another":  {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: "fedcba9876543210"},
+			"old":      {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: id, contract.RevisionLabel: "old"},
+			"ungated":  {"app": "db", contract.PoolLabel: "db", contract.InstanceIDLabel: id},
 		}[label]
+		if labels[contract.RevisionLabel] == "" {
+			labels[contract.RevisionLabel] = "abc"
+		}
 		r, passedOn := newRoom(t), &checks{}
 		r.Checks = passedOn
 		r.answers = func(what string) any {
@@ -102,6 +110,9 @@ func TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused(t *test
 		s := testPool()
 		s.Draw = func() statefulcluster.ID { return id }
 		s.Object.Selector, s.Object.Templates = "app=db", statefulcluster.Templates{Pod: poolTemplates().Pod}
+		if label == "ungated" {
+			s.Object.Templates = poolTemplates()
+		}
 		if _, err := r.Run(t.Context(), s, []plan.Action{statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2}}, hold.Decision{}); err != nil {
 			t.Fatal(err)
 		}

@@ -100,6 +100,10 @@ func (e *Executor) changePod(ctx context.Context, s *pool.Snapshot, name, what s
 		return fmt.Errorf("%s pod %s/%s: %w", what, s.Key.Namespace, name, classify(err))
 	}
 	e.podReached(s.Key, changed)
+	const label = contract.RevisionLabel
+	if revision := c.Metadata.Labels[label]; revision != nil && changed.Labels[label] != *revision { // it would be written all the time
+		return prevented("%s pod %s/%s: something changes its label %s%s", what, s.Key.Namespace, name, label, correctIt)
+	}
 	return nil
 }
 

@@ -92,8 +92,8 @@ func PoolPermissions() []permission.Need {
 }
 
 // createPods creates the pods of new identities, in runs of 1, 2, 4 and so on, at most atATime of them at the same
-// time. The first refusal ends it: a quota that refuses one pod refuses the others as well. No pod is created that would lose its
-// labels. If only some of them are created, the error is a plan.PartialError.
+// time. The first refusal ends it: a quota that refuses one pod refuses the others as well. No pod is created that would lose what
+// lockstep needs. If only some of them are created, the error is a plan.PartialError.
 func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.CreatePods) error {
 	if err := e.tryPod(ctx, s, render.Birth{ID: a.IDs[0], Revision: a.Revision, Templates: a.Templates}); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 }
 
 // handOver creates the next pod of an identity, unless a claim that the identity had is not as it was evaluated, or the pod would
-// lose its labels.
+// lose what lockstep needs.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
 	next := render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims}
 	var lost, changed error // together, because a pod is down for as long as they take
@@ -142,7 +142,7 @@ func (e *Executor) exists(ctx context.Context, s *pool.Snapshot, id pool.ID, cre
 	case err != nil:
 		return fmt.Errorf("read pod %s/%s: %w", s.Key.Namespace, name, classify(err))
 	case owner == nil || string(owner.UID) != s.Object.UID || changedLabel(labelsOfPod(s, id), pod.Labels) != "":
-		return fmt.Errorf("create pod %s/%s: a pod of that name exists and does not belong to %s; delete it", s.Key.Namespace, name, s.Key)
+		return prevented("create pod %s/%s: a pod of that name exists and does not belong to %s; delete it", s.Key.Namespace, name, s.Key)
 	}
 	return reason.WithClass(reason.Moved, creation)
 }
@@ -172,9 +172,9 @@ func (e *Executor) createPod(ctx context.Context, s *pool.Snapshot, b render.Bir
 	if err := e.create(ctx, s.Key, "pods", text, &created); err != nil {
 		return fmt.Errorf("create pod %s/%s: %w", s.Key.Namespace, pool.PodName(s.Key.Name, b.ID), err)
 	}
-	own := labelsOfPod(s, b.ID)
+	own := labelsOfBirth(s, b)
 	if changedLabel(own, created.Labels) != "" { // since the dry run, or by another API server
-		return e.labelPod(ctx, s.Key, &created, own)
+		return e.labelPod(ctx, s.Key, unlabelledPod{created.Name, created.UID, own})
 	}
 	e.podReached(s.Key, &created)
 	return nil
@@ -247,7 +247,7 @@ func (e *Executor) existingClaim(ctx context.Context, s *pool.Snapshot, t pool.C
 	foreign := changedLabel(own, claim.Labels) != ""
 	if foreign {
 		if lost, _ := e.tryClaim(ctx, s, t, s.Draw()); lost != "" {
-			return nil, fmt.Errorf("create claim %s/%s: %s", s.Key.Namespace, name, lost)
+			return nil, prevented("create claim %s/%s: %s", s.Key.Namespace, name, lost)
 		}
 	}
 	from := claim.Annotations[contract.HandoverAnnotation] // another process may have marked it for this pod already

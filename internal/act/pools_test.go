@@ -155,6 +155,9 @@ func TestAHandOverThatAnotherProcessHasMadeIsNoFailure(t *testing.T) {
 			if asks := strings.Contains(text(err), "delete it"); asks != tc.person {
 				t.Errorf("the error asks to delete a pod: %t, want %t: %v", asks, tc.person, err)
 			}
+			if prevented := reason.CodeOf(err) == reason.CreationPrevented; prevented != tc.person {
+				t.Errorf("error %v has the code %q, and a person has to delete a pod: %t", err, reason.CodeOf(err), tc.person)
+			}
 		})
 	}
 }

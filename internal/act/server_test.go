@@ -124,6 +124,9 @@ func agreement(path string, body []byte) any {
 		if sent, is := object["metadata"].(map[string]any); is {
 			pod["metadata"] = map[string]any{"labels": sent["labels"], "name": sent["name"]}
 		}
+		if sent, is := object["spec"].(map[string]any); is {
+			pod["spec"] = map[string]any{"schedulingGates": sent["schedulingGates"]}
+		}
 		object = pod
 	}
 	meta, ok := object["metadata"].(map[string]any)

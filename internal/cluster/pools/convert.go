@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,6 +144,10 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 // templatesOf returns the templates and their hash. A template that cannot be used is the only thing that is wrong: pods that
 // exist, and the earlier revisions, need nothing of it.
 func templatesOf(s *spec, selector labels.Selector) (pool.Templates, string, error) {
+	requirements, _ := selector.Requirements()
+	if slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() == contract.RevisionLabel }) {
+		return pool.Templates{}, "", errors.New("spec.selector has the label " + contract.RevisionLabel + ", which lockstep gives each pod; create the StatefulCluster with another selector")
+	}
 	if !selector.Matches(labelsOf(s)) {
 		return pool.Templates{}, "", errors.New("spec.selector excludes the pods of spec.template")
 	}

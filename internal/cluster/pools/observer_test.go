@@ -274,6 +274,7 @@ func TestASelectorThatExcludesTheTemplateMakesItInvalid(t *testing.T) {
 		"a label that the template has not":  {"Exists", "zone", true},
 		"a label that the template must not": {"DoesNotExist", "tier", true},
 		"an unknown operator":                {"Near", "tier", true},
+		"the label that lockstep gives pods": {"DoesNotExist", "controller-revision-hash", true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			u := newObject(3)
@@ -291,6 +292,17 @@ func TestASelectorThatExcludesTheTemplateMakesItInvalid(t *testing.T) {
 				t.Errorf("it is invalid because of %q, and has the hash %q", invalid, o.Hash)
 			}
 		})
+	}
+}
+
+func TestASelectorWithTheLabelOfTheRevisionMakesTheTemplateInvalid(t *testing.T) {
+	u := newObject(3)
+	if err := unstructured.SetNestedField(u.Object, "db-1", "spec", "selector", "matchLabels", "controller-revision-hash"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "spec.selector has the label controller-revision-hash, which lockstep gives each pod; create the StatefulCluster with another selector"
+	if o := objectOf(u); o.InvalidTemplate != want || o.Hash != "" {
+		t.Errorf("it is invalid because of %q, and has the hash %q", o.InvalidTemplate, o.Hash)
 	}
 }
 

@@ -101,11 +101,14 @@ func weight(err error) int {
 	return 2
 }
 
-// RefusalOf returns what to report about the failure of a request.
+// RefusalOf returns what to report about the failure of a request: its own code, if it has one.
 func RefusalOf(failure error) plan.Refusal {
 	because := plan.Refusal{Code: reason.RequestFailing, Detail: answerOf(failure)}
 	if apierrors.IsForbidden(failure) {
 		because.Code = reason.RequestForbidden
+	}
+	if own := reason.CodeOf(failure); own != "" {
+		because.Code = own
 	}
 	return because
 }

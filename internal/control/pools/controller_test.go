@@ -251,7 +251,10 @@ func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
 		"a quota, not at once": {quota, 0, ""},
 		"a quota, without the identity that was drawn": {drawn, time.Second, `wait db because RequestForbidden (pods "db-ID" is forbidden: exceeded quota: q)`},
 		"an API server that fails, later":              {apierrors.NewInternalError(errors.New("etcd")), 5 * time.Second, "wait db because RequestFailing (Internal error occurred: etcd)"},
-		"what needs a person, at once":                 {reason.WithClass(reason.Human, errors.New("claim db-data-new exists")), 0, "wait db because RequestFailing (claim db-data-new exists)"},
+		"what only a person can end, later": {
+			reason.WithCode(reason.CreationPrevented, errors.New("a pod of that name exists")), 5 * time.Second, "wait db because CreationPrevented (a pod of that name exists)",
+		},
+		"what needs a person, at once": {reason.WithClass(reason.Human, errors.New("claim db-data-new exists")), 0, "wait db because RequestFailing (claim db-data-new exists)"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := world{cached: observed(false, 2, "a"), fails: tc.fails}

@@ -158,6 +158,7 @@ var catalogue = []Entry{
 	{ExpansionRefused, 254, Attention, "the API server refuses more storage for a claim; nothing else waits for it", "Look at the message: a storage class may not allow expansion, or a quota may be exceeded. Or ask for less storage in a new StatefulCluster."},
 	{ProgressDeadlineExceeded, 255, Attention, "a pod has the newest template and has not become available within spec.progressDeadlineSeconds", "Look at the pod: a container of the new template may not start. Correct the template, or go back to the earlier one."},
 	{GraceUnavailable, 256, Attention, "pods are updated in place without the grace period that the object asks for, because they were created without the readiness gate for it", "Usually no action needed: the next pod of each identity has the gate. To give it to a pod now, replace the pod with kubectl lockstep replace POD --keep."},
+	{CreationPrevented, 257, Attention, "something outside lockstep prevents pods or claims of the StatefulCluster: it changes what lockstep needs in new ones, or has the name of one", "Look at the message. If something changes pods or claims, correct the webhook or the policy that does. If another pod has the name of a pod of the StatefulCluster, delete the other one."},
 	{InvariantViolated, 299, Attention, "a plan violated one of lockstep's own safety rules, and lockstep did not carry it out", "Please report this with the log line: it is a bug in lockstep."},
 }
 

@@ -66,3 +66,26 @@ type classified struct {
 }
 
 func (c classified) Unwrap() error { return c.error }
+
+// WithCode returns err with the code that users see in place of that of any failed request. It returns nil for a nil error.
+func WithCode(c Code, err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{code: c, error: err}
+}
+
+// CodeOf returns the code that was given to err or to an error that it wraps; empty: none.
+func CodeOf(err error) Code {
+	if c, ok := errors.AsType[coded](err); ok {
+		return c.code
+	}
+	return ""
+}
+
+type coded struct {
+	code Code
+	error
+}
+
+func (c coded) Unwrap() error { return c.error }

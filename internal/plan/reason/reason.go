@@ -174,6 +174,7 @@ const (
 	ExpansionRefused         Code = "ExpansionRefused"
 	ProgressDeadlineExceeded Code = "ProgressDeadlineExceeded"
 	GraceUnavailable         Code = "GraceUnavailable"
+	CreationPrevented        Code = "CreationPrevented"
 	InvariantViolated        Code = "InvariantViolated"
 )
 

@@ -58,6 +58,16 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
+func TestCodeOf(t *testing.T) {
+	prevented := reason.WithCode(reason.CreationPrevented, errors.New("boom"))
+	if got := reason.CodeOf(fmt.Errorf("create pod: %w", prevented)); got != reason.CreationPrevented || reason.ClassOf(prevented) != reason.Again {
+		t.Errorf("got %q of class %s", got, reason.ClassOf(prevented))
+	}
+	if got := reason.CodeOf(errors.New("boom")); got != "" || reason.WithCode(reason.CreationPrevented, nil) != nil {
+		t.Errorf("got %q for an error without a code", got)
+	}
+}
+
 var update = flag.Bool("update", false, "write the generated files again")
 
 func TestGeneratedReasonsAreUpToDate(t *testing.T) {

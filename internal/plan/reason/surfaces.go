@@ -62,6 +62,7 @@ var surfaces = map[Code][]Surface{
 	TooManyUnhealthy:      {InPools},
 	ExpansionRefused:      {InPools},
 	GraceUnavailable:      {InStatus},
+	CreationPrevented:     {InPools},
 
 	ProgressDeadlineExceeded: {InPools},
 	InvariantViolated:        {InWaits, InPools, InRefusals},

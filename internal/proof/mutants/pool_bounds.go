@@ -28,11 +28,11 @@ var boundsOfPools = []Mutant{
 	{
 		Name:  "template whose pods get other labels, recorded",
 		Edits: []Edit{{"internal/act/pool_revisions.go", "err == nil && lost != \"\"", "err == nil && len(lost) < 0"}},
-		Test:  "internal/act TestATemplateWhosePodsGetLabelsThatTheSelectorDoesNotMatchIsRefused", Rule: "label other",
+		Test:  "internal/act TestATemplateWhosePodsLoseWhatLockstepNeedsIsRefused", Rule: "label other",
 	},
 	{
 		Name:  "pod that loses its labels at admission, created",
-		Edits: []Edit{{actLabels, "labelsOf(created)); lost != \"\" {", "labelsOf(created)); len(lost) < 0 {"}},
+		Edits: []Edit{{actLabels, "b, created); lost != \"\" {", "b, created); len(lost) < 0 {"}},
 		Test:  withoutLabels + "new pods lose the name of the object", Rule: "requests (-want +got)",
 	},
 	{
@@ -51,13 +51,58 @@ var boundsOfPools = []Mutant{
 		Test:  withoutLabels + "labels are lost after the dry run", Rule: "requests (-want +got)",
 	},
 	{
+		Name:  "pod that loses its scheduling gate at admission, created",
+		Edits: []Edit{{actLabels, "isGated(admittedPod(text)) && !isGated(pod)", "isGated(admittedPod(text)) && pod == nil"}},
+		Test:  withoutLabels + "new pods lose their scheduling gate", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "template whose pods lose their scheduling gate, recorded",
+		Edits: []Edit{{actLabels, "isGated(admittedPod(text)) && !isGated(pod)", "isGated(admittedPod(text)) && b.Revision == \"\" && !isGated(pod)"}},
+		Test:  "internal/act TestATemplateWhosePodsLoseWhatLockstepNeedsIsRefused", Rule: "label ungated",
+	},
+	{
+		Name:  "pod that loses the label of its revision at admission, created",
+		Edits: []Edit{{actLabels, "labels[contract.RevisionLabel] = b.Revision", "labels[contract.PoolLabel] = s.Key.Name"}},
+		Test:  withoutLabels + "new pods lose their revision", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "label of a revision that something changes, written all the time",
+		Edits: []Edit{{"internal/act/pool_updates.go", "revision != nil && changed.Labels[label] != *revision", "revision != nil && changed.Labels[label] == \"\""}},
+		Test:  "internal/act TestALabelOfTheRevisionThatDoesNotStayIsAnError", Rule: "error <nil>",
+	},
+	{
+		Name:  "pod created beside one that has not got its labels",
+		Edits: []Edit{{actLabels, "\t\te.unlabelled.add(key, pod)\n", "\t\t_ = pod.own\n"}},
+		Test:  "internal/act TestNoPodIsCreatedBesideOneThatHasNotGotItsLabels/it loses its labels again", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "pod without labels that was deleted, waited for",
+		Edits: []Edit{{actLabels, "case reason.ClassOf(err) != reason.Moved: // otherwise it was deleted", "default:"}},
+		Test:  "internal/act TestNoPodIsCreatedBesideOneThatHasNotGotItsLabels/it was deleted", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "name that another pod has, without a person to free it",
+		Edits: []Edit{{"internal/control/failing/failing.go", "own != \"\"", "len(own) < 0"}},
+		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage/what only a person can end, later", Rule: "CreationPrevented",
+	},
+	{
+		Name:  "name that another pod has, as any failed request",
+		Edits: []Edit{{actLabels, "return reason.WithCode(reason.CreationPrevented, fmt.Errorf(format, values...))", "return fmt.Errorf(format, values...)"}},
+		Test:  "internal/act TestAHandOverThatAnotherProcessHasMadeIsNoFailure", Rule: "has the code \"\"",
+	},
+	{
+		Name:  "selector with the label of the revision, used",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "return r.Key() == contract.RevisionLabel", "return r.Key() == \"\""}},
+		Test:  "internal/cluster/pools TestASelectorWithTheLabelOfTheRevisionMakesTheTemplateInvalid", Rule: "it is invalid because of \"\"",
+	},
+	{
 		Name:  "claim that lacks its label, taken for one that caches show",
 		Edits: []Edit{{actPools, "err != nil || changedLabel(own, claim.Labels) == \"\"", "err != nil || changedLabel(own, own) == \"\""}},
 		Test:  claimsWithoutLabels + "a claim that exists", Rule: "requests (-want +got)",
 	},
 	{
 		Name:  "claim whose label something changes again, taken for labelled",
-		Edits: []Edit{{actLabels, "; label != \"\" {\n\t\treturn fmt.Errorf(\"label claim", "; len(label) < 0 {\n\t\treturn fmt.Errorf(\"label claim"}},
+		Edits: []Edit{{actLabels, "; label != \"\" {\n\t\treturn prevented(\"label claim", "; len(label) < 0 {\n\t\treturn prevented(\"label claim"}},
 		Test:  claimsWithoutLabels + "a claim without labels, again", Rule: "something changes its label",
 	},
 	{
