@@ -157,7 +157,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "claim template that the API server refuses, recorded as a revision",
-		Edits: []Edit{{"internal/act/pool_revisions.go", "err = e.tryClaims(ctx, s, id)", "_ = e.tryClaims(ctx, s, id)"}},
+		Edits: []Edit{{"internal/act/pool_revisions.go", "err = e.tryClaims(ctx, s, b.ID)", "_ = e.tryClaims(ctx, s, b.ID)"}},
 		Test:  "internal/act TestUpdatesOfAStatefulCluster/a claim template that is refused makes none", Rule: "POST controllerrevisions",
 	},
 	{
