@@ -254,6 +254,7 @@ func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
 	}
 	slices.Sort(label.Siblings)
 	label.Siblings = slices.Compact(label.Siblings)
+	slices.SortFunc(label.Claims, func(a, b UnlabelledClaim) int { return strings.Compare(a.Name, b.Name) })
 	return label, waits
 }
 

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -196,7 +197,7 @@ func anySnapshot(t *rapid.T) pool.Snapshot {
 	for _, id := range []pool.ID{"a", "b", "c", "d", "e"}[:rapid.IntRange(0, 5).Draw(t, "pods")] {
 		p := anyPod(t, &s, id)
 		s.Pods = append(s.Pods, p)
-		s.Claims = append(s.Claims, anyClaims(t, &s, id, p.UID)...)
+		s.Claims = append(s.Claims, anyClaims(t, &s, id, cmp.Or(p.From, p.UID))...)
 		if rapid.IntRange(0, 3).Draw(t, "recorded "+string(id)) == 0 {
 			s.Hold.Intents = append(s.Hold.Intents, anyIntent(t, p.Name, p.UID, p.Version))
 		}
@@ -343,14 +344,21 @@ func anyPod(t *rapid.T, s *pool.Snapshot, id pool.ID) pool.Pod {
 		p.EndsBy, p.Disrupted = ago("end"), rarely("eviction")
 	case rarely("gate"):
 		p.Gated, p.Scheduled, p.Node = true, false, pool.Node{}
+	case rarely("wait for a node"):
+		p.Scheduled, p.Node = false, pool.Node{}
+	case rarely("illness"):
+		p.NotReady = ago("illness")
 	case rarely("end of containers"):
 		p.Finished, p.Disrupted, p.Ran = true, rarely("eviction"), rarely("run of containers")
 	}
 	switch {
 	case rarely("node gone"):
-		p.Node.Gone = !p.Gated
-	case rarely("silence") && !p.Gated:
+		p.Node.Gone = p.Scheduled
+	case rarely("silence") && p.Scheduled:
 		p.Node.Silent = ago("silence")
+	}
+	if rarely("pod before it") || !p.Gated && !p.Scheduled && rapid.Bool().Draw(t, name("hand-over to another node")) {
+		p.From = "uid before " + p.UID
 	}
 	p.Asked, p.Unmatched, p.Retain = rarely("request"), rarely("other labels"), rarely("retention")
 	if rarely("owner") {

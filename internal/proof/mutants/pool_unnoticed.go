@@ -373,6 +373,11 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{poolState, "return p.Gated && p.From == \"\" && !slices.ContainsFunc(s.claimsOf(p.ID), func(c Claim) bool { return c.From != \"\" && c.From != p.UID })", "return p.Gated && p.From == \"\""}},
 		Test:  poolScenarios + "a-new-pod-of-an-identity-with-data-stays-in-doubt", Rule: "delete web-b of web because ReplicasExceeded",
 	},
+	{
+		Name:  "claims of a former object, labelled in the order of the caches",
+		Edits: []Edit{{poolAdopt, "return strings.Compare(a.Name, b.Name) })", "return 0 * strings.Compare(a.Name, b.Name) })"}},
+		Test:  poolScenarios + "claims-of-a-former-object-are-labelled-in-the-order-of-their-names", Rule: "label web-logs-000000000000000a, web-data-000000000000000a",
+	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
