@@ -13,8 +13,7 @@ import (
 // process that was suspended may still send it. Therefore no pod is deleted before each cancellation is seen: one that fails
 // shows that its pod leaves. No pod leaves for a hand-over that is not recorded yet.
 func (p *poolState) surplus() (steps, waits []plan.Action) {
-	wanted := max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.handovers)) // of the leaving pods
-	leaves := max(0, len(p.leaving)-wanted)
+	leaves := p.stillLeave()
 	if cancellations := p.leaveNoMore(leaves); len(cancellations) > 0 {
 		return cancellations, nil
 	}
@@ -36,6 +35,12 @@ func (p *poolState) surplus() (steps, waits []plan.Action) {
 		}
 	}
 	return steps, waits
+}
+
+// stillLeave is how many of the leaving pods are too many.
+func (p *poolState) stillLeave() int {
+	wanted := max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.handovers))
+	return max(0, len(p.leaving)-wanted)
 }
 
 // leaveNoMore cancels the recorded deletions of pods that are too many, if only some of them still have to leave, if more pods are
@@ -64,9 +69,10 @@ func (p *poolState) isInDoubt(pod *Pod, because reason.Code) bool {
 	return (because == reason.ReplicasExceeded || unknown) && isCopy && !p.mayGiveUpInDoubt(pod)
 }
 
-// othersLeave reports whether pods still have to leave because fewer are asked for, or may have to.
+// othersLeave reports whether pods still have to leave because fewer are asked for, or may have to. One whose end is recorded for another
+// reason may leave as such.
 func (p *poolState) othersLeave() bool {
-	return p.excess() > 0 && (p.toScaleDown() > 0 || !p.recordsReplicas())
+	return (p.excess() > 0 || p.stillLeave() > 0) && (p.toScaleDown() > 0 || !p.recordsReplicas())
 }
 
 // isSurplus reports whether a pod leaves because it is too many.

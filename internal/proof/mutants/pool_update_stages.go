@@ -251,7 +251,12 @@ var surges = []Mutant{
 		Test:  poolScenarios + "a-service-that-was-missing-is-looked-up-with-the-next-birth", Rule: "create 1 pods",
 	},
 	{
-		Name:  "Service that is missing for good",
+		Name:  "update in the place of a pod that is recorded to leave",
+		Edits: []Edit{{poolSurplus, "(p.excess() > 0 || p.stillLeave() > 0)", "p.excess() > 0"}},
+		Test:  poolScenarios + "an-update-does-not-take-the-place-of-a-pod-that-is-recorded-to-leave", Rule: "because UpdatedByNewIdentity",
+	},
+	{
+		Name:  "Service that is missing permanently",
 		Edits: []Edit{{poolService, " || !p.serviceIsDue().After(p.Now))", ")"}},
 		Test:  poolScenarios + "a-service-that-was-missing-is-looked-up-again-after-a-while", Rule: "look up Service web",
 	},

@@ -79,7 +79,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "update that takes the place of a pod which has to leave",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "return p.excess() > 0 && (", "return p.excess() < 0 && ("}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "return (p.excess() > 0 || p", "return (p.excess() < 0 || p"}},
 		Test:  "internal/proof/sim/pools TestRuns", Rule: "LoweredFirst",
 	},
 	{
