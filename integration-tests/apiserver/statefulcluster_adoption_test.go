@@ -261,7 +261,6 @@ func TestStatefulClusterWaitsForNoPodsThatOthersKeep(t *testing.T) {
 	p.settles(2)
 }
 
-
 // Pods lose their owners by a restore, or by a client that removes the references.
 func TestStatefulClusterAdoptsPodsThatLoseTheirOwnersOneAfterTheOther(t *testing.T) {
 	t.Parallel()

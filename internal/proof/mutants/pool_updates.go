@@ -80,7 +80,7 @@ var poolUpdates = []Mutant{
 	{
 		Name:  "update that takes the place of a pod which has to leave",
 		Edits: []Edit{{"internal/plan/pool/surplus.go", "return (p.excess() > 0 || p", "return (p.excess() < 0 || p"}},
-		Test:  "internal/proof/sim/pools TestRuns", Rule: "LoweredFirst",
+		Test:  poolScenarios + "without-a-record-no-pod-leaves-for-an-update-while-others-have-to-leave", Rule: "UpdatedByNewIdentity",
 	},
 	{
 		Name:  "update that takes the place of a pod which has to leave, without a record",

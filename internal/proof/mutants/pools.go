@@ -41,7 +41,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "recorded deletion that is carried out although the replicas were raised again",
-		Edits: []Edit{{poolSurplus, "leaves := max(0, len(p.leaving)-wanted)", "leaves := len(p.leaving) + 0*wanted"}},
+		Edits: []Edit{{poolSurplus, "return max(0, len(p.leaving)-wanted)", "return len(p.leaving) + 0*wanted"}},
 		Test:  poolScenarios + "raising-again-cancels-a-recorded-deletion", Rule: "delete web-a",
 	},
 	{
