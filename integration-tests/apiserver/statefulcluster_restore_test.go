@@ -98,6 +98,8 @@ func TestStatefulClusterSurvivesARestoreOfEtcd(t *testing.T) {
 	p.scale(4)
 	p.reaches(4, former)
 	c.writes(team, 500) // so that the cluster's resourceVersions do not soon reach their former values
+	p.scale(3)          // the Lease records that, so the operator has seen a version after these
+	p.reaches(3, former)
 	if err := c.cluster.Restore(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
