@@ -279,6 +279,22 @@ func (s *scene) takesGatesOff() (stop func()) {
 	})
 }
 
+// refusesATemplate creates a StatefulCluster while something changes new objects. It has no pods, and says why, until that stops.
+func (s *scene) refusesATemplate(changes func() (stop func()), why string) {
+	s.t.Helper()
+	s.schedulesOn(s.someNode())
+	stop := changes()
+	p := s.createPool(1, nil)
+	p.waitsBecause("TemplateInvalid", why)
+	p.hasCondition("SpecValid", "False")
+	if names := p.everyPod(); len(names) > 0 {
+		s.t.Errorf("the pods are %v", names)
+	}
+	stop()
+	p.updates(withContainer("db:2", "")) // a new template is checked at once
+	p.settles(1)
+}
+
 // Without its gate, a scheduler would see a pod before its claims exist, and the claims would seem to be lost.
 func TestStatefulClusterCreatesNoPodsWhoseSchedulingGateIsTakenOff(t *testing.T) {
 	t.Parallel()
@@ -302,17 +318,7 @@ func TestStatefulClusterCreatesNoPodsWhoseSchedulingGateIsTakenOff(t *testing.T)
 	t.Run("of a new template", func(t *testing.T) {
 		t.Parallel()
 		s := managed(t)
-		s.schedulesOn(s.someNode())
-		stop := s.takesGatesOff()
-		p := s.createPool(1, nil)
-		p.waitsBecause("TemplateInvalid", why)
-		p.hasCondition("SpecValid", "False")
-		if names := p.everyPod(); len(names) > 0 {
-			t.Errorf("the pods are %v", names)
-		}
-		stop()
-		p.updates(withContainer("db:2", "")) // a new template is checked at once
-		p.settles(1)
+		s.refusesATemplate(s.takesGatesOff, why)
 	})
 }
 
@@ -437,16 +443,7 @@ func TestStatefulClusterGivesClaimsTheirLabelsAgainOrSaysWhyNot(t *testing.T) {
 	t.Run("of a new template", func(t *testing.T) {
 		t.Parallel()
 		s := managed(t)
-		s.schedulesOn(s.someNode())
-		stop := s.changesClaims(created)
-		p := s.createPool(1, nil)
-		p.waitsBecause("TemplateInvalid", "changes the label lockstep.dev/statefulcluster of new claims for data")
-		if names := p.everyPod(); len(names) > 0 {
-			t.Errorf("the pods are %v", names)
-		}
-		stop()
-		p.updates(withContainer("db:2", "")) // a new template is checked at once
-		p.settles(1)
+		s.refusesATemplate(func() func() { return s.changesClaims(created) }, "changes the label lockstep.dev/statefulcluster of new claims for data")
 	})
 }
 
