@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -159,13 +160,19 @@ func (a *applier) patch(ctx context.Context, resource dynamic.ResourceInterface,
 	}
 	served := func() bool {
 		current, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
-		return err == nil && established(current)
+		return err == nil && established(current) && a.learns(current)
 	}
-	if err := poll(ctx, "the definition to be served", served); err != nil {
-		return err
-	}
-	a.mapper.Reset() // it must learn the new kind
-	return nil
+	return poll(ctx, "the definition to be served", served)
+}
+
+// learns looks for the kind of a definition in the discovery of the API server, which shows a kind some time
+// after its definition is established.
+func (a *applier) learns(definition *unstructured.Unstructured) bool {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	a.mapper.Reset()
+	_, err := a.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	return err == nil
 }
 
 func established(definition *unstructured.Unstructured) bool {

@@ -59,6 +59,9 @@ func (p *poolState) completions(updates []plan.Action) []plan.Action {
 		replaced[d.Pod] = p.held().None()
 	}
 	for _, pod := range p.needed() {
+		if mark := p.lateMark(&pod); mark != "" {
+			steps = append(steps, p.markedAgain(&pod, mark))
+		}
 		if !pod.Gated || p.lacksTemplate(&pod) || p.isSpoiled(&pod) || replaced[pod.Name] {
 			continue
 		}
@@ -108,6 +111,34 @@ func (p *poolState) isSpoiled(pod *Pod) bool {
 		return !p.complete(pod.ID, pod.From)
 	}
 	return p.Taken[pod.ID]
+}
+
+// lateMark returns the former pod that all claims of an identity name although its pod was created after another one: a mark for
+// the pod between these two came late, from a process that had been suspended. Without such a mark it is empty.
+func (p *poolState) lateMark(pod *Pod) string {
+	if !pod.Gated || pod.From == "" {
+		return ""
+	}
+	claims := p.claimsOf(pod.ID)
+	if len(claims) == 0 || claims[0].From == "" || claims[0].From == pod.From || claims[0].From == pod.UID {
+		return ""
+	}
+	mark := claims[0].From
+	if len(p.handedOver(pod.ID, mark)) != len(claims) || !p.complete(pod.ID, mark) {
+		return ""
+	}
+	return mark
+}
+
+// markedAgain marks the claims of a pod for the pod that it was created after, as they were before a late mark.
+func (p *poolState) markedAgain(pod *Pod, late string) PrepareHandover {
+	again := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.From, Claims: p.handedOver(pod.ID, late)}
+	for _, c := range again.Claims {
+		again.Siblings, again.Retain = append(again.Siblings, c.Template), again.Retain || c.Retain
+		again.Newer = again.Newer || c.Version > p.PodsAt
+	}
+	slices.Sort(again.Siblings)
+	return again
 }
 
 // marksOfNew returns how the claims of a pod that may not be scheduled yet are marked, and whether they are already. Those of

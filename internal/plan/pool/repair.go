@@ -57,7 +57,7 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{cause: reason.ClaimLost, certainty: damaged}
 	case pod.From == "" && pod.Gated && (p.lacksTemplate(pod) || p.Taken[pod.ID]):
 		return ailment{cause: reason.ClaimLost} // a claim that it needs cannot be created
-	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:
+	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From) && p.lateMark(pod) == "" && len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:
 		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had
 	case p.isUnreachable(pod) && (pod.From == "" || p.Object.HandoverTimeout > 0):
 		return ailment{reason.VolumeUnreachable, doubtful, p.Volumes[pod.UID].Since.Add(lookAtVolumesAgain)}

@@ -25,6 +25,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 	unavailable, waitsFor := p.unavailable()-p.spare(), map[string]bool{}
 	delayed := "" // the first pod that only evictions delay
 	rests := !objection.None()
+	givesUpCopy := false // while the pods that serve stay as they are
 	for i := range pods {
 		pod := &pods[i]
 		step, objection := p.updateOf(pod)
@@ -43,6 +44,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		if disrupts && !p.down(pod) {
 			after++
 		}
+		endsCopy := p.endsCopy(step, pod)
 		switch {
 		case step == nil:
 			waits = append(waits, p.waits(objection)...)
@@ -50,22 +52,24 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
 		case step.Reason() == reason.UpdatedByNewIdentity && p.othersLeave(): // its end would take the place of one of theirs
 			steps = append(steps, p.cancelled(pod)...)
-		case step.Reason() == reason.UpdatedByNewIdentity && p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):
+		case endsCopy && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
 		case p.pending(pod) && pod.Up() && unavailable > most && !pod.Update.Begun: // others have failed since
 			steps = append(steps, p.cancellation(pod))
 		case p.pending(pod):
 			steps = append(steps, step)
+			givesUpCopy = givesUpCopy || endsCopy
 		case pod.Update.Begun && p.hasRoom(pod): // it is unavailable until the end of its update
 			steps = append(steps, step)
 		case disrupts && pod.Up() && !busy && p.onlyEvictionsDelay(after, most):
 			delayed = cmp.Or(delayed, pod.Name)
-		case disrupts && pod.Up() && (busy || after > most):
+		case disrupts && pod.Up() && (busy || givesUpCopy || after > most):
 		case disrupts && !p.hasRoom(pod):
 		default:
 			unavailable = after
 			steps = append(steps, step)
+			givesUpCopy = givesUpCopy || endsCopy
 		}
 	}
 	steps = append(steps, p.standingGates(steps, waitsFor)...)
@@ -74,6 +78,11 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 	}
 	return steps, waits
+}
+
+// endsCopy reports whether a step of an update ends the identity of a pod that is down, and may come back with its data.
+func (p *poolState) endsCopy(step plan.Action, pod *Pod) bool {
+	return step != nil && step.Reason() == reason.UpdatedByNewIdentity && p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up()
 }
 
 // mostUnavailable is how many pods may be unavailable for a replacement of that cause. What has to leave for another reason than an

@@ -1,6 +1,7 @@
 package mutants_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,16 +86,18 @@ type listed struct {
 // build compiles the packages of these folders and their dependencies.
 func build(t *testing.T, folders []string) *compiled {
 	t.Helper()
-	out, err := command(t.Context(), root, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, folders...)...)
+	list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, folders...)...)
+	list.Dir, list.Stderr = root, os.Stderr // which says what is downloaded
+	out, err := list.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
 	module, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &compiled{packages: map[string]listed{}, exports: map[string]string{}, files: token.NewFileSet()}
-	for packages := json.NewDecoder(strings.NewReader(out)); ; {
+	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
 			break

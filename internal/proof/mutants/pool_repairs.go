@@ -257,13 +257,18 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "next pod of a hand-over that lacks a claim, and is kept",
-		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
+		Edits: []Edit{{poolRepair, "len(p.formerClaims(pod)) == 0 && len(p.retired(pod.ID)) == 0:", "!p.Live:"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "update web-a of web in place",
 	},
 	{
 		Name:  "pod that is deleted and updated in one plan",
 		Edits: []Edit{{poolUpdate, "!pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod)\n", "!pod.Update.Begun && !pod.Asked && !p.granted(pod)\n"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "breaks ExactTarget",
+	},
+	{
+		Name:  "update of the pod that serves in a plan that gives up a copy in doubt because of it",
+		Edits: []Edit{{poolUpdate, "(busy || givesUpCopy || after > most)", "(busy || after > most)"}},
+		Test:  poolScenarios + "no-update-ends-the-pod-that-serves-beside-a-copy-in-doubt", Rule: "DoubtKept",
 	},
 	{
 		Name:  "claims of one identity that say different reasons, deleted by the first one",

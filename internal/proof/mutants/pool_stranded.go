@@ -15,6 +15,21 @@ var strandedPods = []Mutant{
 		Test:  poolScenarios + "a-successor-with-a-claim-of-a-former-object-is-not-handed-over", Rule: "because IdentityHandover",
 	},
 	{
+		Name:  "identity given up because a mark for the end of a former pod came late",
+		Edits: []Edit{{poolRepair, "p.lateMark(pod) == \"\" && ", ""}},
+		Test:  poolScenarios + "claims-whose-mark-came-late-are-marked-again", Rule: "because HandoverFailed",
+	},
+	{
+		Name:  "claims of which one has no mark, marked again",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "len(p.handedOver(pod.ID, mark)) != len(claims) || ", ""}},
+		Test:  poolScenarios + "claims-of-which-one-was-created-again-are-not-marked-again", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "claims of which one is missing, marked again",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", " || !p.complete(pod.ID, mark)", ""}},
+		Test:  poolScenarios + "claims-whose-mark-came-late-and-of-which-one-is-missing-are-not-marked-again", Rule: "prepare hand-over",
+	},
+	{
 		Name:  "hand-over of a pod that never ran, recorded without the pod before it",
 		Edits: []Edit{{poolHandOver, "d.From = pod.From", "d.From = \"\""}},
 		Test:  "internal/plan/pool TestTheHandOverOfAPodThatNeverRanNamesThePodBefore", Rule: "the plan deletes",

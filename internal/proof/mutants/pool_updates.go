@@ -439,7 +439,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "recorded end of the last copy that is repeated",
-		Edits: []Edit{{poolUpdate, "!pod.Up() && !p.mayGiveUpInDoubt(pod):", "!pod.Up() && !p.pending(pod) && !p.mayGiveUpInDoubt(pod):"}},
+		Edits: []Edit{{poolUpdate, "case endsCopy && !p.mayGiveUpInDoubt(pod):", "case endsCopy && !p.pending(pod) && !p.mayGiveUpInDoubt(pod):"}},
 		Test:  poolScenarios + "a-recorded-update-waits-for-the-breaker", Rule: "delete web-a",
 	},
 }

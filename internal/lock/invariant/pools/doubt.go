@@ -36,15 +36,22 @@ func breaksDoubtKept(v *view, steps []plan.Action) string {
 func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
 	switch {
 	case d.Because == reason.ReplicasExceeded:
-		hasData := len(p.Mounts) > 0 || len(v.claimsOf(p.ID)) > 0
-		ran := !p.Gated || p.From != "" || slices.ContainsFunc(v.claimsOf(p.ID), func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
-		return v.Object.Replicas > 0 && hasData && ran && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
+		return v.Object.Replicas > 0 && v.mayHaveData(p) && !p.Node.Gone && !p.Asked && !v.isAvailable(p)
+	case d.Because == reason.UpdatedByNewIdentity:
+		return v.mayHaveData(p) && !p.Asked && !v.isAvailable(p)
 	case d.Because == reason.PodFinished:
 		return v.Object.Replicas > 0 && v.endedWithData(p) && !d.AlreadyRecorded
 	case d.Because == reason.HandoverFailed: // it finds no node, or its identity has lost a claim before it could be scheduled
 		return !p.Gated || v.missingClaim(p.ID, p.From) == ""
 	}
 	return slices.Contains(inDoubt, d.Because)
+}
+
+// mayHaveData reports whether a pod has claims that it or an earlier pod of its identity may have used.
+func (v *view) mayHaveData(p *pool.Pod) bool {
+	claims := v.claimsOf(p.ID)
+	ran := !p.Gated || p.From != "" || slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
+	return ran && (len(p.Mounts) > 0 || len(claims) > 0)
 }
 
 // doubtAbout says why the identity of a pod must not be given up if it may come back; empty: it may be. Pods that end as well, and those that an

@@ -467,6 +467,12 @@ func (h *history) claimed(id pool.ID, name string) {
 	h.everHad[id][name] = true
 }
 
+// doesWithout records that a person has deleted a claim while a pod of its identity ran without it. The identity may have another
+// one of the name.
+func (h *history) doesWithout(id pool.ID, claim string) {
+	delete(h.had[id], claim)
+}
+
 // hadSince reports whether there was a claim of that name at a version or later.
 func (s *server) hadSince(since plan.Version, claim string) bool {
 	return slices.ContainsFunc(s.past[since:], func(at state) bool { _, had := at.claims[claim]; return had })
@@ -476,7 +482,11 @@ func (s *server) hadSince(since plan.Version, claim string) bool {
 // identity had before are the same. A claim that the process had been shown may be gone since, and a person may delete one
 // that was created for the pod.
 func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
-	had, has := h.had[p.ID], map[string]string{}
+	had := h.had[p.ID]
+	has := maps.Clone(had) // the claims that the pod does not mount stay those of its identity
+	if has == nil {
+		has = map[string]string{}
+	}
 	h.had[p.ID], h.ran[p.UID] = has, true
 	for _, m := range p.Mounts {
 		name := m.Claim

@@ -418,12 +418,20 @@ func (f *faults) deletesClaim(s *server) {
 // protects ends the claims that are being deleted and that no pod mounts. Like Kubernetes, it does not count a pod that is not
 // scheduled.
 func protects(s *server) {
-	for name, c := range s.claims {
-		if pod, exists := s.pods[pool.PodName(poolName, c.ID)]; c.Deleting && (!exists || pod.Gated) {
-			s.next()
-			delete(s.claims, name)
-			s.commit()
+	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
+		c := s.claims[name]
+		pod, exists := s.pods[pool.PodName(poolName, c.ID)]
+		runs := exists && !pod.Gated
+		mounted := slices.ContainsFunc(pod.Mounts, func(m pool.Mount) bool { return m.Claim == name })
+		if !c.Deleting || runs && mounted {
+			continue
 		}
+		if runs {
+			s.history.doesWithout(c.ID, name)
+		}
+		s.next()
+		delete(s.claims, name)
+		s.commit()
 	}
 }
 
