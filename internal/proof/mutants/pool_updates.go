@@ -364,7 +364,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "copies that are down, all given up by an update",
-		Edits: []Edit{{poolUpdate, "p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && !p.mayGiveUpInDoubt(pod):", "p.hasClaims(pod) && !p.hasNoData(pod) && !pod.Up() && pod.Name == \"\":"}},
+		Edits: []Edit{{poolUpdate, "case endsCopy && !p.mayGiveUpInDoubt(pod):", "case endsCopy && pod.Name == \"\":"}},
 		Test:  poolScenarios + "copies-that-are-down-are-not-given-up-at-once", Rule: "delete web-a",
 	},
 	{
