@@ -144,12 +144,12 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "pod updated in a plan that creates pods",
-		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || after > most)", "pod.Up() && after > most"}},
+		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || givesUpCopy || after > most)", "pod.Up() && (givesUpCopy || after > most)"}},
 		Test:  poolScenarios + "no-update-beside-a-birth", Rule: "update web-a of web in place",
 	},
 	{
 		Name:  "pod that is down not updated beyond the budget",
-		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || after > most)", "(busy || after > most)"}},
+		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || givesUpCopy || after > most)", "(busy || givesUpCopy || after > most)"}},
 		Test:  poolScenarios + "a-pod-that-is-down-is-updated-beyond-the-budget", Rule: "wait web",
 	},
 	{
@@ -324,7 +324,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "pod that a person names and that serves, replaced beyond the budget",
-		Edits: []Edit{{poolUpdate, "disrupts && pod.Up() && (busy || after > most)", "disrupts && pod.Up() && !pod.Asked && (busy || after > most)"}},
+		Edits: []Edit{{poolUpdate, "disrupts && pod.Up() && (busy || givesUpCopy || after > most)", "disrupts && pod.Up() && !pod.Asked && (busy || givesUpCopy || after > most)"}},
 		Test:  poolScenarios + "a-pod-that-a-person-names-waits-for-the-budget", Rule: "delete web-a",
 	},
 	{
