@@ -254,12 +254,28 @@ func inPool(informer cache.SharedIndexInformer, key plan.Key) []any {
 	return items
 }
 
-// Live reads a pool from the API server: first its hold, then its claims, then its object and its pods. Each list is
-// consistent. Claims are created after their pod, so a claim without a pod has none any more. The object is as new as the
-// claims, so claims that a deleted object leaves behind have changed since.
+// Live reads a pool from the API server, again if its hold changes meanwhile: a pod that is gone may be one that the hold hands over.
 func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
+	for range liveReads {
+		s, err := o.read(ctx, key)
+		if !errors.Is(err, errHoldChanged) {
+			return s, err
+		}
+	}
+	return pool.Snapshot{}, errHoldChanged
+}
+
+// liveReads is how often a pool is read while its hold changes.
+const liveReads = 3
+
+var errHoldChanged = errors.New("the Lease changed while the pods were read")
+
+// read reads a pool from the API server: first its hold, then its claims, then its object and its pods. Each list is
+// consistent. Claims are created after their pod, so a claim without a pod has none any more. The object is as new as the
+// claims, so claims that a deleted object leaves behind have changed since.
+func (o *Observer) read(ctx context.Context, key plan.Key) (pool.Snapshot, error) {
 	held, err := o.options.Holds.Read(ctx, key)
 	if err != nil {
 		return pool.Snapshot{}, err
@@ -280,9 +296,13 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 		s.Pods[i].Unmatched = !matches(labelled[i])
 	}
 	o.withNodes(&s)
-	var ofClaims error
-	parallel.All(func() { ofObject = o.readNodes(ctx, &s) }, func() { ofClaims = o.readUnlabelled(ctx, &s) })
-	if err := errors.Join(ofObject, ofClaims); err != nil {
+	var ofNodes, ofClaims, ofHold error
+	same := false
+	parallel.All(func() { ofNodes = o.readNodes(ctx, &s) }, func() { ofClaims = o.readUnlabelled(ctx, &s) }, func() { same, ofHold = o.SameHold(ctx, s) })
+	if ofHold == nil && !same {
+		ofHold = errHoldChanged
+	}
+	if err := errors.Join(ofNodes, ofClaims, ofHold); err != nil {
 		return pool.Snapshot{}, err
 	}
 	s.Now = o.options.Now()
@@ -383,6 +403,12 @@ func (o *Observer) readUnlabelled(ctx context.Context, s *pool.Snapshot) error {
 
 func ofPool(key plan.Key) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: contract.PoolLabel + "=" + key.Name}
+}
+
+// SameHold reports whether the Lease of a pool is the one in a snapshot, by a read after the snapshot was made.
+func (o *Observer) SameHold(ctx context.Context, s pool.Snapshot) (bool, error) {
+	now, err := o.options.Holds.Read(ctx, s.Key)
+	return err == nil && now.Exists == s.Hold.Exists && now.Version == s.Hold.Version, err
 }
 
 // SameDesiredState reads the object of a snapshot from the API server, and reports whether it asks for the same as far

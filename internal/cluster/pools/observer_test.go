@@ -151,7 +151,11 @@ func TestALiveReadListsPodsAndTheObjectAfterClaims(t *testing.T) {
 		const each = time.Second
 		s, began := &server{takes: each}, time.Now()
 		o, at := newObserver(t, s), map[string]time.Duration{}
-		s.began = func(resource string) { at[resource] = time.Since(began) }
+		s.began = func(resource string) {
+			if _, again := at[resource]; !again { // the Lease is read once more at the end
+				at[resource] = time.Since(began)
+			}
+		}
 		o.options.Holds = slowHolds{s}
 		live, err := o.Live(t.Context(), key)
 		if err != nil {

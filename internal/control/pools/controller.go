@@ -31,6 +31,7 @@ type observer interface {
 	Cached(plan.Key) pool.Snapshot
 	Live(context.Context, plan.Key) (pool.Snapshot, error)
 	SameDesiredState(context.Context, pool.Snapshot) (bool, error)
+	SameHold(context.Context, pool.Snapshot) (bool, error)
 	Lost(key plan.Key, identities int)
 }
 
@@ -183,15 +184,21 @@ type turn struct {
 
 // decide plans on the caches and, if they are not sufficient, again on a live read. Places are filled before that read, and a
 // refusal delays nothing else. If pods were created, the read is put off, so that they are completed as soon as the caches show
-// them. A plan that ends pods is confirmed by another read of the object. No disruption begins long after the first of these
+// them. No new identity takes a place because of a hold that has changed since: the place may be that of an identity which is handed
+// over, and whose pod is already gone. A plan that ends pods is confirmed by another read of the object. No disruption begins long after the first of these
 // reads: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, error) {
 	began := time.Now()
 	t := turn{seen: seen, steps: pool.Plan(seen)}
 	t.decision = hold.Decide(&t.seen, t.steps)
 	var unfilled error
-	if t.decision.Need == hold.ReadLive {
-		t.filled, unfilled = c.fillPlaces(ctx, &seen, t.steps)
+	sameHold := !slices.ContainsFunc(t.steps, pool.TakesPlace) || c.isSameHold(ctx, seen)
+	if t.decision.Need == hold.ReadLive || !sameHold {
+		fills := pool.FillingPlaces(t.steps)
+		if !sameHold {
+			fills = slices.DeleteFunc(fills, pool.TakesPlace)
+		}
+		t.filled, unfilled = c.fillPlaces(ctx, &seen, fills)
 		if unfilled == nil && createsPods(t.filled) && c.putsOff(seen.Key) {
 			t.toBeShown = true
 			return t, nil
@@ -224,10 +231,17 @@ func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, erro
 	return t, unfilled
 }
 
-// fillPlaces creates and completes the pods that a plan creates and completes from the caches, before the live read that its other
-// actions need.
+// isSameHold reports whether the Lease is the one in a snapshot. If it cannot be read, that is not known.
+func (c *Controller) isSameHold(ctx context.Context, seen pool.Snapshot) bool {
+	same, err := c.Observer.SameHold(ctx, seen)
+	if err != nil {
+		c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err).Debug("the Lease cannot be read")
+	}
+	return same
+}
+
+// fillPlaces creates and completes pods before the live read that other actions of the same plan need.
 func (c *Controller) fillPlaces(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
-	steps = pool.FillingPlaces(steps)
 	if len(steps) == 0 {
 		return nil, nil
 	}

@@ -30,6 +30,8 @@ type world struct {
 	slow         time.Duration // of a live read
 	until        time.Time     // when the disruptions of the last plan may no longer begin
 	unreadable   bool
+	holdChanged  bool  // since the snapshot
+	holdFails    error // of reading the hold again
 	lost         int   // identities
 	fails        error // of the writes
 	plans        []string
@@ -57,6 +59,11 @@ func (w *world) Lost(_ plan.Key, identities int) { w.lost += identities }
 func (w *world) SameDesiredState(context.Context, pool.Snapshot) (bool, error) {
 	w.reads = append(w.reads, "object")
 	return !w.changes, nil
+}
+
+func (w *world) SameHold(context.Context, pool.Snapshot) (bool, error) {
+	w.reads = append(w.reads, "hold")
+	return !w.holdChanged && w.holdFails == nil, w.holdFails
 }
 
 func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
@@ -115,6 +122,8 @@ func observed(live bool, replicas int, pods ...string) pool.Snapshot {
 
 // withSpentClaim adds a claim without a pod, which a plan marks after a live read.
 func withSpentClaim(s pool.Snapshot) pool.Snapshot {
+	s.Object.Claims = []pool.ClaimTemplate{{Name: "data"}}
+	s.Revisions[0].Claims = s.Object.Claims
 	s.Claims = append(s.Claims, pool.Claim{Name: "db-data-gone", UID: "c", Version: 8, ID: "gone", Template: "data", Pool: "u"})
 	return s
 }
@@ -122,6 +131,12 @@ func withSpentClaim(s pool.Snapshot) pool.Snapshot {
 // withNewPod adds a pod that waits for its claims.
 func withNewPod(s pool.Snapshot) pool.Snapshot {
 	s.Pods = append(s.Pods, pool.Pod{ID: "new", Owner: "u", Gated: true, Pod: plan.Pod{Name: "db-new", UID: "new", Version: 9, Revision: "1"}})
+	return s
+}
+
+// drawing draws that identity for the next pod.
+func drawing(id pool.ID, s pool.Snapshot) pool.Snapshot {
+	s.Draw = func() pool.ID { return id }
 	return s
 }
 
@@ -157,14 +172,26 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 			world: world{cached: observed(false, 1, "a", "b"), unreadable: true}, reads: []string{"live"}, fails: true,
 		},
 		"pods are completed although the live read fails": {
-			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), unreadable: true}, reads: []string{"live"}, plans: []string{"complete db-new"}, fails: true,
+			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), unreadable: true}, reads: []string{"hold", "live"}, plans: []string{"complete db-new with data"}, fails: true,
 		},
 		"what the caches suffice for is done although the live read fails": {
-			world: world{cached: withSpentClaim(withNewTemplate(withNewPod(observed(false, 2, "a")))), unreadable: true}, reads: []string{"live"},
-			plans: []string{"complete db-new", "record revision 2 of db"}, fails: true,
+			world: world{cached: withSpentClaim(withNewTemplate(withNewPod(observed(false, 2, "a")))), unreadable: true}, reads: []string{"hold", "live"},
+			plans: []string{"complete db-new with data", "record revision 2 of db"}, fails: true,
 		},
 		"pods are completed before a live read": {
-			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), live: observed(true, 2, "a", "new")}, reads: []string{"live"}, plans: []string{"complete db-new", ""},
+			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), live: observed(true, 2, "a", "new")}, reads: []string{"hold", "live"}, plans: []string{"complete db-new with data", ""},
+		},
+		"a pod is completed without a live read": {
+			world: world{cached: withNewPod(observed(false, 2, "a"))}, reads: []string{"hold"}, plans: []string{"complete db-new"},
+		},
+		"a pod is not completed before a live read if the hold has changed: its place may be that of an identity that is handed over": {
+			world: world{cached: withNewPod(observed(false, 2, "a")), live: observed(true, 2, "a", "b"), holdChanged: true}, reads: []string{"hold", "live"}, plans: []string{""},
+		},
+		"missing pods are created although the hold has changed, and none is completed": {
+			world: world{cached: drawing("other", withNewPod(observed(false, 3, "a"))), holdChanged: true}, reads: []string{"hold"}, plans: []string{"create 1 pods of db at 1: db-other"},
+		},
+		"a pod is not completed before a live read if the hold cannot be read": {
+			world: world{cached: withNewPod(observed(false, 2, "a")), live: withNewPod(observed(true, 2, "a")), holdFails: errors.New("timeout")}, reads: []string{"hold", "live"}, plans: []string{"complete db-new"},
 		},
 		"missing pods are created before a live read": {
 			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, plans: []string{"create 1 pods of db at 1: db-new"},

@@ -113,27 +113,38 @@ func (p *poolState) isSpoiled(pod *Pod) bool {
 	return p.Taken[pod.ID]
 }
 
-// lateMark returns the former pod that all claims of an identity name although its pod was created after another one: a mark for
-// the pod between these two came late, from a process that had been suspended. Without such a mark it is empty.
+// lateMark returns the former pod that claims of an identity name although its pod was created after another one: a mark for the pod
+// between these two came late, from a process that had been suspended. It is empty without such a mark, and if a claim is missing, has
+// no mark, or has ended. Some claims may have the right mark: a late one, or the one after it, may not have reached all of them.
 func (p *poolState) lateMark(pod *Pod) string {
-	if !pod.Gated || pod.From == "" {
+	if !pod.Gated || pod.From == "" || p.complete(pod.ID, pod.From) {
 		return ""
 	}
-	claims := p.claimsOf(pod.ID)
-	if len(claims) == 0 || claims[0].From == "" || claims[0].From == pod.From || claims[0].From == pod.UID {
-		return ""
+	claims, late := p.claimsOf(pod.ID), ""
+	for _, c := range claims {
+		switch {
+		case c.Retired || c.Deleting || c.From == "" || c.From == pod.UID:
+			return ""
+		case c.From == pod.From:
+		case late != "" && c.From != late:
+			return ""
+		default:
+			late = c.From
+		}
+		isMissing := func(sibling string) bool {
+			return !slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == sibling })
+		}
+		if slices.ContainsFunc(c.Siblings, isMissing) {
+			return ""
+		}
 	}
-	mark := claims[0].From
-	if len(p.handedOver(pod.ID, mark)) != len(claims) || !p.complete(pod.ID, mark) {
-		return ""
-	}
-	return mark
+	return late
 }
 
 // markedAgain marks the claims of a pod for the pod that it was created after, as they were before a late mark.
 func (p *poolState) markedAgain(pod *Pod, late string) PrepareHandover {
 	again := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.From, Claims: p.handedOver(pod.ID, late)}
-	for _, c := range again.Claims {
+	for _, c := range p.claimsOf(pod.ID) {
 		again.Siblings, again.Retain = append(again.Siblings, c.Template), again.Retain || c.Retain
 		again.Newer = again.Newer || c.Version > p.PodsAt
 	}

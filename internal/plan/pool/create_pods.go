@@ -19,7 +19,7 @@ type CreatePods struct {
 	Revision  string
 	Templates Templates
 	IDs       []ID
-	Careful   bool // caches do not suffice: they may lack claims of identities that are kept, or a later end of a pause
+	Careful   bool // caches do not suffice: they may lack a later end of a pause, or claims or the hand-over of an identity that keeps its place
 }
 
 // Reason implements plan.Action.
@@ -126,6 +126,9 @@ func (p *poolState) birth(of Revision, pods int) []plan.Action {
 		return nil
 	}
 	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.mayKeep() || p.Object.Paused && !p.paused()}
+	if len(birth.Templates.Claims) == 0 && slices.ContainsFunc(p.Claims, func(c Claim) bool { return !c.Retired }) { // no gate keeps the pod from its place
+		birth.Careful = true
+	}
 	for range pods {
 		birth.IDs = append(birth.IDs, p.draw())
 	}

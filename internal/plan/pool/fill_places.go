@@ -20,3 +20,10 @@ func FillsPlace(a plan.Action) bool {
 func FillingPlaces(steps []plan.Action) []plan.Action {
 	return slices.DeleteFunc(plan.In(plan.WithoutHold, steps), func(a plan.Action) bool { return !FillsPlace(a) || a.Effect().Read != plan.OnCaches })
 }
+
+// TakesPlace reports whether an action lets a new identity keep its place. The hold must be as the plan has seen it, after the pods that the
+// plan has seen: otherwise the place may be that of an identity which is being handed over.
+func TakesPlace(a plan.Action) bool {
+	complete, is := a.(CompletePod)
+	return is && complete.From == ""
+}

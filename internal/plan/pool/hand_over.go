@@ -70,6 +70,18 @@ func (s *Snapshot) recordedHandovers() []handover {
 	return recorded
 }
 
+// unshownHandovers counts the recorded hand-overs that wait for their next pod and whose claims the caches do not show as they were marked: a
+// live read may show them, so their places are kept until then.
+func (s *Snapshot) unshownHandovers() int {
+	n := 0
+	for _, i := range s.Hold.Intents {
+		id, ours := IDOf(s.Key.Name, i.Pod)
+		waits := ours && !s.hasPod(id) && s.handsOver(id, i) && s.IntentStatus(i) == plan.Open
+		n += one(!s.Live && waits && !s.complete(id, handedOverFrom(i)))
+	}
+	return n
+}
+
 // handsOver reports whether an identity gets another pod after the end of the recorded one. After a granted eviction it does so
 // if the identity of an evicted pod is kept, or that of a deleted one: a client may have deleted the pod instead.
 func (s *Snapshot) handsOver(id ID, i plan.Intent) bool {

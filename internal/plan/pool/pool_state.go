@@ -21,6 +21,7 @@ type poolState struct {
 	ended        []endedPod      // pods whose containers have ended
 	handovers    []handover      // identities that wait for their next pod
 	recordedOver []handover      // the same, with those for which there is no place
+	unshown      int             // how many more wait, and the caches do not show all of their claims
 	heldBack     map[string]bool // names of the pods that are to stay at earlier revisions
 	surge        int             // how many pods more than asked for are wanted, because of an update
 	open         int             // intents that count
@@ -97,15 +98,16 @@ func (p *poolState) keptHandovers() (recorded, unrecorded []handover) {
 
 // withPlaces returns the hand-overs for which the pool has a place, those that are recorded first. The oldest ones go without
 // a place: a new identity may have got it because the former pod did not end in time, and those that are not recorded have just
-// begun. A pod that was created in the meantime and has no claims yet makes room for them, because it has no data.
+// begun. A pod that was created in the meantime and never ran makes room for them, because it has no data.
 func (p *poolState) withPlaces(recorded, unrecorded []handover) []handover {
 	withData := 0
 	for i := range p.staying {
-		if !p.isNew(&p.staying[i]) {
+		if !p.hasNoData(&p.staying[i]) {
 			withData++
 		}
 	}
 	places := max(0, p.Object.Replicas+max(p.surge, p.placesInDoubt())-withData)
+	p.unshown = max(0, min(p.unshownHandovers(), places-len(recorded)-len(unrecorded)))
 	unrecorded = unrecorded[:min(len(unrecorded), places)]
 	earlier := min(len(recorded), places-len(unrecorded))
 	return append(recorded[len(recorded)-earlier:], unrecorded...)
@@ -121,12 +123,12 @@ func (s *Snapshot) hasNoData(p *Pod) bool {
 
 // excess is how many of the staying pods are too many.
 func (p *poolState) excess() int {
-	return max(0, min(len(p.staying), len(p.staying)+len(p.handovers)-p.Object.Replicas-p.surge))
+	return max(0, min(len(p.staying), len(p.staying)+len(p.handovers)+p.unshown-p.Object.Replicas-p.surge))
 }
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-p.pausing()-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-p.unshown-p.pausing()-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
 }
 
 // perhapsHandedOver is how many identities have their places while the hold cannot be read: their claims are marked, and where claims of

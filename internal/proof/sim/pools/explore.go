@@ -521,6 +521,7 @@ func (s *server) copy() *server {
 
 func (h history) copy() history {
 	h.allowed, h.bornAs, h.noted, h.active, h.surplus = maps.Clone(h.allowed), maps.Clone(h.bornAs), maps.Clone(h.noted), maps.Clone(h.active), maps.Clone(h.surplus)
+	h.notedAt = maps.Clone(h.notedAt)
 	h.updating, h.filling, h.birth, h.kept, h.ran = maps.Clone(h.updating), maps.Clone(h.filling), maps.Clone(h.birth), maps.Clone(h.kept), maps.Clone(h.ran)
 	h.asked, h.left, h.evictees = slices.Clip(h.asked), slices.Clip(h.left), slices.Clip(h.evictees)
 	had := map[pool.ID]map[string]string{}

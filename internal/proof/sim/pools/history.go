@@ -15,6 +15,7 @@ type history struct {
 	broken   []string
 	bornAs   map[pool.ID]string            // the UID of the last pod of each identity
 	noted    map[string]bool               // UIDs of pods whose hand-over the Lease has ever recorded
+	notedAt  map[string]plan.Version       // by UID of a pod: when the Lease first recorded its hand-over
 	had      map[pool.ID]map[string]string // the UID of each claim of an identity when its last pod could first run, by name
 	ran      map[string]bool               // UIDs of pods that could run
 	asked    []asked                       // numbers of replicas
@@ -39,7 +40,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, ran: map[string]bool{}, everHad: map[pool.ID]map[string]bool{}, allowed: map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, notedAt: map[string]plan.Version{}, had: map[pool.ID]map[string]string{}, ran: map[string]bool{}, everHad: map[pool.ID]map[string]bool{}, allowed: map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -52,6 +53,9 @@ func (h *history) breaks(format string, args ...any) {
 func (h *history) judge(s *server) {
 	for _, i := range s.lease.Intents {
 		if i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod) {
+			if !h.noted[i.UID] {
+				h.notedAt[i.UID] = s.version
+			}
 			h.noted[i.UID] = true
 		}
 	}
@@ -311,13 +315,20 @@ func (h *history) endedAsSurplus(s *server, ended *pool.Pod, seen *pool.Snapshot
 
 // leastAsked returns the least number of replicas that was asked for since the view of a process.
 func (h *history) leastAsked(seen *pool.Snapshot) int {
-	least := h.asked[len(h.asked)-1].replicas
+	least, _ := h.askedSince(seen.ObjectsAt)
+	return least
+}
+
+// askedSince returns the least and the highest number of replicas that was asked for since a version.
+func (h *history) askedSince(version plan.Version) (least, most int) {
+	least = h.asked[len(h.asked)-1].replicas
+	most = least
 	for i, a := range h.asked {
-		if i+1 == len(h.asked) || h.asked[i+1].at > seen.ObjectsAt {
-			least = min(least, a.replicas)
+		if i+1 == len(h.asked) || h.asked[i+1].at > version {
+			least, most = min(least, a.replicas), max(most, a.replicas)
 		}
 	}
-	return least
+	return least, most
 }
 
 // updates checks that not more pods than maxUnavailable are down because of updates.
@@ -372,6 +383,7 @@ func (h *history) endedByOthers(s *server, name string) {
 // a cause of lockstep's own, or if it has no place.
 func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
 	h.handoverKept(c, cause, seen)
+	h.handoverPlaced(s, c, cause, seen)
 	if p, lives := s.pods[pool.PodName(poolName, c.ID)]; lives && p.From == "" {
 		h.breaks("EndedWithoutPod: identity %s ends because of %s, and its first pod exists", c.ID, cause)
 	}
@@ -397,6 +409,30 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 	places -= len(waiting)
 	if claims == len(h.had[c.ID]) && places > 0 {
 		h.breaks("IdentityKept: identity %s is given up because of %s, and %d places are free", c.ID, cause, places)
+	}
+}
+
+// handoverPlaced checks an identity that is given up because it has no place, although as many pods are asked for as when the Lease recorded
+// its hand-over: pods that were created for its place since do not count.
+func (h *history) handoverPlaced(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
+	at, isNoted := h.notedAt[c.From]
+	if cause != reason.HandoverUnneeded || !isNoted {
+		return
+	}
+	least, most := h.askedSince(min(at, seen.ObjectsAt))
+	if least != most {
+		return // the pods of a higher number may stay instead
+	}
+	places := least
+	for _, p := range s.pods {
+		places -= one(p.Active() && !p.Unmatched && (h.birth[p.UID] <= at || p.From != ""))
+	}
+	for _, i := range s.lease.Intents {
+		pod, exists := s.pods[i.Pod]
+		places -= one(i.UID != c.From && i.Cause == reason.IdentityHandover && (!exists || !pod.Active()))
+	}
+	if places > 0 {
+		h.breaks("HandoverPlaced: identity %s is given up, its hand-over was recorded at %d, and %d places are free but for pods created since", c.ID, at, places)
 	}
 }
 

@@ -117,11 +117,26 @@ func (p *process) reconcile() {
 	steps := pool.Plan(seen)
 	decision := hold.Decide(&seen, steps)
 	p.plans("plans", seen, steps)
-	if decision.Need != hold.ReadLive {
+	if !slices.ContainsFunc(steps, pool.TakesPlace) {
+		p.decideOnCaches(began, seen, steps, decision, true)
+		return
+	}
+	p.steps = append(p.steps, func(p *process) {
+		p.decideOnCaches(began, seen, steps, decision, p.server.lease.Version == seen.Hold.Version)
+	})
+}
+
+// decideOnCaches appends the steps of a plan on caches, or of a live read and the places that are filled before it. No new identity takes a
+// place if the hold has changed since.
+func (p *process) decideOnCaches(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision, sameHold bool) {
+	if decision.Need != hold.ReadLive && sameHold {
 		p.carryOut(began, seen, steps, decision)
 		return
 	}
 	fills := pool.FillingPlaces(steps)
+	if !sameHold {
+		fills = slices.DeleteFunc(fills, pool.TakesPlace)
+	}
 	if len(fills) == 0 {
 		p.decideOnLiveRead(began)
 		return
@@ -171,6 +186,9 @@ func (p *process) readLive(part int, read *liveRead) (live pool.Snapshot, comple
 		read.objects = p.server.version
 	default:
 		live = p.server.snapshot(read.objects, p.server.version, read.claims, true)
+		if p.server.lease.Version != p.lease.Version {
+			return pool.Snapshot{}, false // it is made again in the next turn
+		}
 		live.Hold, live.Part, live.Taken, live.Orphans, live.Unlabelled = p.held(), pool.PartOf(p.lease.Part), p.taken, p.found, p.server.unlabelled(&live)
 		p.known.ReadLive(live.Shown())
 		return live, true
