@@ -157,7 +157,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "pod created beside one that has ended and is not replaced yet",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.handovers)-p.pausing()", "-len(p.handovers)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - len(p.handovers) - p.pausing()", " - len(p.handovers)"}},
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
 	},
 	{
@@ -282,7 +282,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "missing pod that does not wait for the end of the former one",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.neverMatched())-p.awaited()-", "-len(p.neverMatched())-"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - p.awaited()", ""}},
 		Test:  poolScenarios + "a-missing-pod-waits-for-the-end-of-the-former-one", Rule: "create 1 pods of web",
 	},
 	{
