@@ -133,7 +133,7 @@ func (m poolAnonymizer) revision(r *pool.Revision) pool.Revision {
 func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 	anonymized := pool.Pod{
 		Pod: m.podOf(p.Pod, nil), ID: m.id(p.ID), Owner: m.some(p.Owner), Gated: p.Gated, Scheduled: p.Scheduled, Finished: p.Finished, Asked: p.Asked,
-		Cost: p.Cost, Restarts: p.Restarts, EndsBy: p.EndsBy, From: m.some(p.From), Retain: p.Retain, Withdrawn: p.Withdrawn, Disrupted: p.Disrupted, Ran: p.Ran,
+		Cost: p.Cost, Restarts: p.Restarts, EndsBy: p.EndsBy, From: m.some(p.From), Retain: p.Retain, Withdrawn: p.Withdrawn, Disrupted: p.Disrupted, Ran: p.Ran, Ended: p.Ended,
 		Node:     pool.Node{Name: m.some(p.Node.Name), Gone: p.Node.Gone, Silent: p.Node.Silent},
 		NotReady: p.NotReady, Generation: p.Generation, Observed: p.Observed,
 		Update: pool.InPlaceUpdate{

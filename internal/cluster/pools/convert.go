@@ -271,6 +271,9 @@ func podOf(p *corev1.Pod) pool.Pod {
 		Generation: p.Generation, Observed: p.Status.ObservedGeneration,
 		Containers: containersOf(p), Update: updateOf(p),
 	}
+	if converted.Finished {
+		converted.Ended = endOf(p)
+	}
 	converted.Gate, converted.GateSince = gateOf(p)
 	converted.Resize, converted.ResizeSince = resizeOf(p)
 	converted.Retain = p.Labels[contract.RetainIdentityLabel] == "true" || p.Annotations[contract.RetainIdentityLabel] == "true"
@@ -307,6 +310,28 @@ func podOf(p *corev1.Pod) pool.Pod {
 	}
 	converted.Cost, _ = strconv.Atoi(p.Annotations[contract.DeletionCostAnnotation]) // a cost that cannot be read is none
 	return converted
+}
+
+// endOf returns when a pod was finished at the latest: when the owner of its phase has last written its status. The status itself does
+// not say that of a pod that its node has rejected: it has no containers, and often no conditions. The API server writes that time and
+// that of the creation, so both are of one clock. 0: no field manager owns the phase.
+func endOf(p *corev1.Pod) plan.UnixTime {
+	var last plan.UnixTime
+	for i := range p.ManagedFields {
+		if entry := &p.ManagedFields[i]; entry.Time != nil && ownsPhase(entry) {
+			last = max(last, plan.UnixTimeOf(entry.Time.Time))
+		}
+	}
+	return last
+}
+
+func ownsPhase(entry *metav1.ManagedFieldsEntry) bool {
+	var owned struct {
+		Status struct {
+			Phase *struct{} `json:"f:phase"`
+		} `json:"f:status"`
+	}
+	return entry.FieldsV1 != nil && json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned) == nil && owned.Status.Phase != nil
 }
 
 // isOfIdentity reports whether the claim of a volume is one of the identity of the pod. Claims of an identity that was adopted

@@ -384,6 +384,32 @@ func TestAPodIsConverted(t *testing.T) {
 	}
 }
 
+// A pod that its node rejects has no containers in its status, and often no conditions. The last write of its phase ended it.
+func TestThePhaseOfAPodSaysWhenItEnded(t *testing.T) {
+	writes := func(fields string, second int64) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "m" + fields, Time: new(metav1.Unix(second, 0)), FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	const phase, readiness, label = `{"f:status": {"f:phase": {}, "f:reason": {}}}`, `{"f:status": {"f:conditions": {}}}`, `{"f:metadata": {"f:labels": {"f:phase": {}}}}`
+	withoutTime := writes(phase, 0)
+	withoutTime.Time = nil
+	for sentence, c := range map[string]struct {
+		phase   corev1.PodPhase
+		entries []metav1.ManagedFieldsEntry
+		want    plan.UnixTime
+	}{
+		"the kubelet has rejected it":           {corev1.PodFailed, []metav1.ManagedFieldsEntry{writes(label, 5), writes(phase, 7), writes(readiness, 9)}, 7},
+		"two managers have written its phase":   {corev1.PodFailed, []metav1.ManagedFieldsEntry{writes(phase, 8), writes(phase, 7)}, 8},
+		"its phase is that of a pod that runs":  {corev1.PodRunning, []metav1.ManagedFieldsEntry{writes(phase, 7)}, 0},
+		"a tool has removed the field managers": {corev1.PodFailed, nil, 0},
+		"fields are missing or damaged":         {corev1.PodFailed, []metav1.ManagedFieldsEntry{withoutTime, {Time: new(metav1.Unix(7, 0))}, writes("{", 7)}, 0},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.entries}, Status: corev1.PodStatus{Phase: c.phase}}
+		if got := podOf(p).Ended; got != c.want {
+			t.Errorf("%s: it ended at %d, want %d", sentence, got, c.want)
+		}
+	}
+}
+
 // A refusal is about one template. A corrected one is checked at once.
 func TestARefusalIsAboutOneTemplate(t *testing.T) {
 	o := newObserver(t, &server{})

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -61,10 +62,12 @@ func (p *poolState) keepsEnded(pod *Pod) bool {
 }
 
 // mayHaveData reports whether the identity of a pod whose containers have ended may have had a pod that ran: one of its containers has,
-// the kubelet ended it, or it follows another pod. A pod that is rejected by its node when it is young has never run. After a restart of
-// the node, a rejected pod does not say whether it ran before, so one that is older may have. If the node is gone, so may be its disks.
+// the kubelet ended it, or it follows another pod. A pod that is rejected by its node when it is young has never run, and that stays so
+// while its replacement pauses. After a restart of the node, a rejected pod does not say whether it ran before, so one that was older may
+// have. If nothing says when it ended, it is as old as it is now. If the node is gone, so may be its disks.
 func (p *poolState) mayHaveData(pod *Pod) bool {
-	old := !p.Now.Before(pod.Created.Time().Add(longestPause))
+	ended := cmp.Or(pod.Ended, plan.UnixTimeOf(p.Now))
+	old := !ended.Time().Before(pod.Created.Time().Add(longestPause))
 	return (pod.Ran || pod.Disrupted || pod.From != "" || old) && !pod.Node.Gone && p.whole(pod)
 }
 

@@ -355,9 +355,14 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"retain":      func(string) error { p.Retain = true; return nil },
 		"disrupted":   func(string) error { p.Disrupted = true; return nil },
 		"ran":         func(string) error { p.Ran = true; return nil },
-		"asked":       func(string) error { p.Asked = true; return nil },
-		"gated":       func(string) error { p.Scheduled, p.Gated = false, true; return nil },
-		"successor":   func(string) error { p.From = string(id); return nil },
+		"ended": func(v string) error {
+			d, err := time.ParseDuration(v)
+			p.Ended = plan.UnixTimeOf(start.Add(-d))
+			return err
+		},
+		"asked":     func(string) error { p.Asked = true; return nil },
+		"gated":     func(string) error { p.Scheduled, p.Gated = false, true; return nil },
+		"successor": func(string) error { p.From = string(id); return nil },
 		"image": func(v string) error {
 			p.Containers = append(p.Containers, pool.Container{Name: "db", Image: v, ID: "first", Running: true})
 			return nil

@@ -40,7 +40,7 @@ func Plan(s Snapshot) []plan.Action {
 	case objection.None():
 		steps = append(ends, steps...)
 		steps = append(steps, p.release(steps)...)
-	case len(ends) > 0:
+	case len(ends) > 0 || p.vacant() > 0 && p.perhapsHandedOver() > 0:
 		waits = append(waits, p.waits(objection)...)
 	}
 	if len(steps) == 0 {

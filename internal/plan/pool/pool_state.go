@@ -128,7 +128,12 @@ func (p *poolState) excess() int {
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-p.unshown-p.pausing()-len(p.neverMatched())-p.awaited()-p.perhapsHandedOver())
+	return max(0, p.vacant()-p.perhapsHandedOver())
+}
+
+// vacant is how many places are empty, or of identities that are perhaps handed over. It is negative if there are too many pods.
+func (p *poolState) vacant() int {
+	return p.Object.Replicas + p.surge - len(p.staying) - len(p.leaving) - len(p.handovers) - p.pausing() - len(p.neverMatched()) - p.awaited()
 }
 
 // perhapsHandedOver is how many identities have their places while the hold cannot be read: their claims are marked, and where claims of

@@ -350,6 +350,9 @@ func anyPod(t *rapid.T, s *pool.Snapshot, id pool.ID) pool.Pod {
 		p.NotReady = ago("illness")
 	case rarely("end of containers"):
 		p.Finished, p.Disrupted, p.Ran = true, rarely("eviction"), rarely("run of containers")
+		if rapid.Bool().Draw(t, name("time of that end")) {
+			p.Ended = p.Created + plan.UnixTime(rapid.IntRange(0, int(plan.UnixTimeOf(start)-p.Created)).Draw(t, name("age at that end")))
+		}
 	}
 	switch {
 	case rarely("node gone"):

@@ -121,20 +121,21 @@ func (o *Object) Exists() bool { return o.UID != "" }
 type Pod struct {
 	plan.Pod
 	ID        ID
-	Owner     string       // UID of its controller; empty: none
-	Unmatched bool         // the selector of the object does not match its labels
-	Gated     bool         // it cannot be scheduled before its claims exist
-	Scheduled bool         // it has a node
-	Finished  bool         // its containers have ended and are not restarted
-	Asked     bool         // a person asks for it to leave, or to be replaced
-	Cost      int          // its deletion cost: pods of lower cost leave first
-	Restarts  int          // of its containers
-	EndsBy    time.Time    // when its grace period is over, if it is terminating
-	From      string       // UID of the pod that its identity had before; empty: none
-	Retain    bool         // a person asks to keep its identity
-	Withdrawn plan.Version // of the last recorded deletion of the pod that lockstep has withdrawn; 0: none
-	Disrupted bool         // it was evicted, or Kubernetes removes it
-	Ran       bool         // its status says that one of its containers has run
+	Owner     string        // UID of its controller; empty: none
+	Unmatched bool          // the selector of the object does not match its labels
+	Gated     bool          // it cannot be scheduled before its claims exist
+	Scheduled bool          // it has a node
+	Finished  bool          // its containers have ended and are not restarted
+	Asked     bool          // a person asks for it to leave, or to be replaced
+	Cost      int           // its deletion cost: pods of lower cost leave first
+	Restarts  int           // of its containers
+	EndsBy    time.Time     // when its grace period is over, if it is terminating
+	From      string        // UID of the pod that its identity had before; empty: none
+	Retain    bool          // a person asks to keep its identity
+	Withdrawn plan.Version  // of the last recorded deletion of the pod that lockstep has withdrawn; 0: none
+	Disrupted bool          // it was evicted, or Kubernetes removes it
+	Ran       bool          // its status says that one of its containers has run
+	Ended     plan.UnixTime // when it was finished at the latest; 0: nothing says that
 	Node      Node
 	Mounts    []Mount   // the claims of its identity that it mounts
 	NotReady  time.Time // since when it is not Ready; zero: it is, or nothing is known

@@ -17,7 +17,7 @@ var boundsOfPools = []Mutant{
 	},
 	{
 		Name:  "new pod that the selector does not match, without a place",
-		Edits: []Edit{{poolState, "-len(p.neverMatched())", ""}},
+		Edits: []Edit{{poolState, " - len(p.neverMatched())", ""}},
 		Test:  "internal/proof/sim/pools TestRuns", Rule: "pods exist, and at most",
 	},
 	{

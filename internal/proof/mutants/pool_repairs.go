@@ -67,8 +67,43 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "rule that takes an old pod for one that never ran",
-		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "p.From != \"\" || v.Now.Unix()-int64(p.Created) >= surelyYoung", "p.From != \"\""}},
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "age >= surelyYoung", "age < 0"}},
 		Test:  rulesOfPlans + "an old pod is rejected while another is down", Rule: "DoubtKept",
+	},
+	{
+		Name:  "pod that its node rejected at once kept once its replacement has paused",
+		Edits: []Edit{{poolEnded, "cmp.Or(pod.Ended, plan.UnixTimeOf(p.Now))", "cmp.Or(plan.UnixTimeOf(p.Now), pod.Ended)"}},
+		Test:  poolScenarios + "a-pod-that-was-rejected-when-it-was-young-keeps-no-identity-after-a-pause", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "pod that was old when its node rejected it given up",
+		Edits: []Edit{{poolEnded, "old := !ended", "old := pod.Ended == 0 && !ended"}},
+		Test:  poolScenarios + "a-pod-that-was-rejected-when-it-was-old-keeps-its-identity", Rule: "because PodFinished",
+	},
+	{
+		Name:  "pod without a time of its end taken for one that ended young",
+		Edits: []Edit{{poolEnded, "cmp.Or(pod.Ended, plan.UnixTimeOf(p.Now))", "cmp.Or(pod.Ended, pod.Created)"}},
+		Test:  poolScenarios + "an-old-pod-that-its-node-rejects-keeps-its-identity", Rule: "delete web-a of web because PodFinished",
+	},
+	{
+		Name:  "rule by which a pod ages after its end",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "if p.Ended > 0 {", "if false {"}},
+		Test:  rulesOfPlans + "a pod that was young when it was rejected ends while another is down", Rule: "DoubtKept",
+	},
+	{
+		Name:  "rule that takes each pod whose end is known for one that ended young",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "age = int64(p.Ended - p.Created)", "age = 0"}},
+		Test:  rulesOfPlans + "a pod that was old when it was rejected ends while another is down", Rule: "DoubtKept",
+	},
+	{
+		Name:  "time of any write to a pod taken for that of its end",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "entry.Time != nil && ownsPhase(entry)", "entry.Time != nil"}},
+		Test:  "internal/cluster/pools TestThePhaseOfAPodSaysWhenItEnded", Rule: "the kubelet has rejected it",
+	},
+	{
+		Name:  "first write of the phase of a pod taken for its end",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "last = max(last, plan", "last = max(0, plan"}},
+		Test:  "internal/cluster/pools TestThePhaseOfAPodSaysWhenItEnded", Rule: "two managers",
 	},
 	{
 		Name:  "pod without claims that stays in doubt",
@@ -122,7 +157,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "pod created beside one that has ended and is not replaced yet",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.handovers)-p.pausing()", "-len(p.handovers)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - len(p.handovers) - p.pausing()", " - len(p.handovers)"}},
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
 	},
 	{
@@ -247,7 +282,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "missing pod that does not wait for the end of the former one",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.neverMatched())-p.awaited()-", "-len(p.neverMatched())-"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - p.awaited()", ""}},
 		Test:  poolScenarios + "a-missing-pod-waits-for-the-end-of-the-former-one", Rule: "create 1 pods of web",
 	},
 	{

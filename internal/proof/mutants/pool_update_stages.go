@@ -507,8 +507,18 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "place of an identity while the hold cannot be read",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-p.perhapsHandedOver())", ")"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "p.vacant()-p.perhapsHandedOver())", "p.vacant())"}},
 		Test:  poolScenarios + "an-identity-that-is-perhaps-handed-over-has-its-place", Rule: "create 2 pods",
+	},
+	{
+		Name:  "place of an identity while the hold cannot be read that is kept without a word",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.vacant() > 0 && p.perhapsHandedOver() > 0:", "false:"}},
+		Test:  poolScenarios + "a-pod-that-is-perhaps-handed-over-under-other-labels-is-waited-for", Rule: "nothing",
+	},
+	{
+		Name:  "wait for an identity that is perhaps handed over although no place is empty",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.vacant() > 0 && p.perhapsHandedOver() > 0:", "p.perhapsHandedOver() > 0:"}},
+		Test:  poolScenarios + "an-identity-that-is-perhaps-handed-over-is-not-waited-for-if-no-place-is-empty", Rule: "HoldUnreadable",
 	},
 	{
 		Name:  "two places of an identity while the hold cannot be read",

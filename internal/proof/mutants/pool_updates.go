@@ -319,7 +319,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that forget the pods that are recorded to leave",
-		Edits: []Edit{{poolState, "p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)", "p.surge-len(p.staying)-len(p.handovers)"}},
+		Edits: []Edit{{poolState, "p.surge - len(p.staying) - len(p.leaving) - len", "p.surge - len(p.staying) - len"}},
 		Test:  poolScenarios + "raising-beyond-cancels-and-creates", Rule: "create 3 pods",
 	},
 	{

@@ -75,12 +75,16 @@ func (v *view) doubtAbout(pod string, ends map[string]bool) string {
 const surelyYoung = 320
 
 // endedWithData reports whether the containers of a pod have ended, all of its claims exist, and a pod of its identity may have run: this
-// one has, the kubelet ended it, it follows another one, or it is old.
+// one has, the kubelet ended it, it follows another one, or it was old when it ended.
 func (v *view) endedWithData(p *pool.Pod) bool {
 	claims := v.claimsOf(p.ID)
 	lacks := slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool {
 		return !slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.Name == m.Claim && !c.Retired && !c.Deleting })
 	})
-	mayHaveRun := p.Ran || p.Disrupted || p.From != "" || v.Now.Unix()-int64(p.Created) >= surelyYoung
+	age := v.Now.Unix() - int64(p.Created)
+	if p.Ended > 0 {
+		age = int64(p.Ended - p.Created)
+	}
+	mayHaveRun := p.Ran || p.Disrupted || p.From != "" || age >= surelyYoung
 	return p.Finished && !terminates(p) && mayHaveRun && !p.Node.Gone && len(p.Mounts) > 0 && !lacks
 }

@@ -334,6 +334,14 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"an old pod is rejected while another is down": {"DoubtKept", three().edit(func(c *change) {
 			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-320*time.Second)), plan.Starting
 		}).deletes("a", reason.PodFinished)},
+		"a pod that was old when it was rejected ends while another is down": {"DoubtKept", three().edit(func(c *change) {
+			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-time.Hour)), plan.Starting
+			c.pod("a").Ended = c.pod("a").Created + 320
+		}).deletes("a", reason.PodFinished)},
+		"a pod that was young when it was rejected ends while another is down": {"", three().edit(func(c *change) {
+			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-time.Hour)), plan.Starting
+			c.pod("a").Ended = c.pod("a").Created + 319
+		}).deletes("a", reason.PodFinished)},
 		"a young pod is rejected while another is down": {"", three().edit(func(c *change) {
 			c.pod("a").Finished, c.pod("a").Created, c.pod("b").Phase = true, plan.UnixTimeOf(now.Add(-319*time.Second)), plan.Starting
 		}).deletes("a", reason.PodFinished)},

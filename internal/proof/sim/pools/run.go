@@ -222,7 +222,9 @@ func (f *faults) bringsFurther(s *server, name string) {
 	case p.Update.Begun && p.Phase == plan.Ready, p.Gate == pool.GateClosed && started(&p): // nothing changes
 	case s.rejects && (!started(&p) || p.Phase == plan.Ready && f.oneIn(6)): // a node that has started again rejects a pod that served
 		s.log("a node rejects %s", name)
-		s.changePod(name, func(p *pool.Pod) { p.Phase, p.ReadySince, p.Finished, p.Ran = plan.Starting, time.Time{}, true, false })
+		s.changePod(name, func(p *pool.Pod) {
+			p.Phase, p.ReadySince, p.Finished, p.Ran, p.Ended = plan.Starting, time.Time{}, true, false, plan.UnixTimeOf(s.now)
+		})
 	case !serves(&p) && p.Containers[0].Image == s.unpullable:
 		if p.Phase != plan.Failing {
 			s.changePod(name, func(p *pool.Pod) {
@@ -464,7 +466,7 @@ func (s *server) shutsDown(node string) {
 			continue
 		}
 		s.changePod(name, func(p *pool.Pod) {
-			p.Phase, p.ReadySince, p.Finished, p.Disrupted = plan.Starting, time.Time{}, true, true
+			p.Phase, p.ReadySince, p.Finished, p.Disrupted, p.Ended = plan.Starting, time.Time{}, true, true, plan.UnixTimeOf(s.now)
 		})
 		s.history.endedByOthers(s, name)
 	}
