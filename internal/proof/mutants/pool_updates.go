@@ -353,6 +353,21 @@ var poolUpdates = []Mutant{
 		Test:  poolScenarios + "an-ordered-birth-does-not-wait-permanently", Rule: "wait web",
 	},
 	{
+		Name:  "ordered pod that is too many and waits for itself",
+		Edits: []Edit{{poolSurplus, "len(p.neededIf(p.starts)) > 0", "p.starting() > 0"}},
+		Test:  poolScenarios + "an-ordered-pod-that-never-starts-leaves-if-it-is-too-many", Rule: "wait web because PodStarting web-c",
+	},
+	{
+		Name:  "ordered pod that leaves before those that stay have started",
+		Edits: []Edit{{poolSurplus, " || len(p.neededIf(p.starts)) > 0 {", " {"}},
+		Test:  poolScenarios + "an-ordered-pod-waits-until-a-pod-that-stays-has-started", Rule: "delete web-c",
+	},
+	{
+		Name:  "ordered pod that leaves while another one terminates",
+		Edits: []Edit{{poolSurplus, " || slices.ContainsFunc(p.Pods, p.terminatesInTime)", ""}},
+		Test:  poolScenarios + "an-ordered-pod-leaves-once-the-one-before-has-ended", Rule: "delete web-c",
+	},
+	{
 		Name:  "ordered pods that leave all at once",
 		Edits: []Edit{{poolSurplus, "\treturn min(p.excess(), 1)\n", "\treturn p.excess()\n"}},
 		Test:  poolScenarios + "ordered-pods-leave-one-at-a-time", Rule: "delete web-c",
