@@ -433,6 +433,16 @@ var poolUpdates = []Mutant{
 		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed before a live read", Rule: "complete db-new",
 	},
 	{
+		Name:  "births that are sent before the live read that they need",
+		Edits: []Edit{{"internal/plan/pool/fill_places.go", "!FillsPlace(a) || a.Effect().Read != plan.OnCaches", "!FillsPlace(a)"}},
+		Test:  "internal/plan/pool TestPlacesAreFilledBeforeALiveReadIfTheCachesSuffice", Rule: "keepdeleted",
+	},
+	{
+		Name:  "places filled before a live read without a check of the invariants",
+		Edits: []Edit{{"internal/control/pools/controller.go", "invariants.Check(*seen, steps, hold.Decision{})", "invariants.Check(*seen, nil, hold.Decision{})"}},
+		Test:  "internal/control/pools TestBirthsBeforeALiveReadThatViolateAnInvariantAreNotCarriedOut", Rule: "error <nil>, carried out",
+	},
+	{
 		Name:  "live read that pods which end again and again put off",
 		Edits: []Edit{{"internal/control/pools/controller.go", "\treturn !was\n", "\treturn !was || was\n"}},
 		Test:  "internal/control/pools TestALiveReadIsPutOffOnceAfterBirths", Rule: "turn 1",
