@@ -333,6 +333,15 @@ func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+// The world draws the same identity again, so the planner creates two pods of it.
+func TestBirthsBeforeALiveReadThatViolateAnInvariantAreNotCarriedOut(t *testing.T) {
+	w := world{cached: withSpentClaim(observed(false, 3, "a")), live: withSpentClaim(observed(true, 3, "a"))}
+	err, violation := w.reconcile(t, true, freshness.NewLog()), &invariant.Violation{}
+	if diff := cmp.Diff([]string{"retire gone of db with 1 claims because IdentityLost"}, w.plans); diff != "" || !errors.As(err, &violation) {
+		t.Errorf("error %v, carried out (-want +got):\n%s", err, diff)
+	}
+}
+
 // Pods may have ended since the first read.
 func TestNoDisruptionBeginsLongAfterTheFirstRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -80,15 +80,21 @@ func isSurplus(cause reason.Code) bool {
 	return cause == reason.ScaledDown || cause == reason.ReplicasExceeded
 }
 
-// leaveNow is how many of the pods that are too many leave now: one at a time if pods are ordered.
+// leaveNow is how many of the pods that are too many leave now: one at a time if pods are ordered, once no pod terminates and each one
+// that stays is available or has had its time to become Ready. So a pod that never does so leaves if it is too many itself.
 func (p *poolState) leaveNow() int {
 	if !p.Object.Ordered {
 		return p.excess()
 	}
-	if len(p.leaving) > 0 || !p.inOrder() {
+	if len(p.leaving) > 0 || slices.ContainsFunc(p.Pods, p.terminatesInTime) || len(p.neededIf(p.starts)) > 0 {
 		return 0
 	}
 	return min(p.excess(), 1)
+}
+
+// terminatesInTime reports whether a pod terminates, and its grace period lasts.
+func (p *poolState) terminatesInTime(pod Pod) bool {
+	return p.owns(&pod) && !pod.Finished && pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now)
 }
 
 // recorded reports whether the hold has recorded the disruption of a pod for that cause, and it can still happen.

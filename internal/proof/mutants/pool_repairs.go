@@ -161,6 +161,11 @@ var poolRepairs = []Mutant{
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
 	},
 	{
+		Name:  "pod that has ended and pauses, with another place for its hand-over",
+		Edits: []Edit{{poolEnded, "p.ended[i].pauses && !p.isHandedOver(p.ended[i].ID)", "p.ended[i].pauses"}},
+		Test:  poolScenarios + "a-pod-that-has-ended-and-pauses-has-one-place-with-its-hand-over", Rule: "wait web because HandoverUnderway",
+	},
+	{
 		Name:  "no pause before a pod whose node does not exist is replaced",
 		Edits: []Edit{{poolRepair, "case a.certainty != doubtful && p.pauses(pod):", "case false:"}},
 		Test:  poolScenarios + "a-pod-that-lost-its-node-at-once-is-replaced-after-a-pause", Rule: "delete web-a",
@@ -304,6 +309,11 @@ var poolRepairs = []Mutant{
 		Name:  "update of the pod that serves in a plan that gives up a copy in doubt because of it",
 		Edits: []Edit{{poolUpdate, "(busy || givesUpCopy || after > most)", "(busy || after > most)"}},
 		Test:  poolScenarios + "no-update-ends-the-pod-that-serves-beside-a-copy-in-doubt", Rule: "DoubtKept",
+	},
+	{
+		Name:  "update of the pod that serves in a plan that repeats the end of a copy in doubt because of it",
+		Edits: []Edit{{poolUpdate, "case p.pending(pod):\n\t\t\tsteps = append(steps, step)\n\t\t\tgivesUpCopy = givesUpCopy || endsCopy\n", "case p.pending(pod):\n\t\t\tsteps = append(steps, step)\n"}},
+		Test:  poolScenarios + "no-update-ends-the-pod-that-serves-beside-the-recorded-end-of-a-copy-in-doubt", Rule: "DoubtKept",
 	},
 	{
 		Name:  "claims of one identity that say different reasons, deleted by the first one",

@@ -353,6 +353,21 @@ var poolUpdates = []Mutant{
 		Test:  poolScenarios + "an-ordered-birth-does-not-wait-permanently", Rule: "wait web",
 	},
 	{
+		Name:  "ordered pod that is too many and waits for itself",
+		Edits: []Edit{{poolSurplus, "len(p.neededIf(p.starts)) > 0", "p.starting() > 0"}},
+		Test:  poolScenarios + "an-ordered-pod-that-never-starts-leaves-if-it-is-too-many", Rule: "wait web because PodStarting web-c",
+	},
+	{
+		Name:  "ordered pod that leaves before those that stay have started",
+		Edits: []Edit{{poolSurplus, " || len(p.neededIf(p.starts)) > 0 {", " {"}},
+		Test:  poolScenarios + "an-ordered-pod-waits-until-a-pod-that-stays-has-started", Rule: "delete web-c",
+	},
+	{
+		Name:  "ordered pod that leaves while another one terminates",
+		Edits: []Edit{{poolSurplus, " || slices.ContainsFunc(p.Pods, p.terminatesInTime)", ""}},
+		Test:  poolScenarios + "an-ordered-pod-leaves-once-the-one-before-has-ended", Rule: "delete web-c",
+	},
+	{
 		Name:  "ordered pods that leave all at once",
 		Edits: []Edit{{poolSurplus, "\treturn min(p.excess(), 1)\n", "\treturn p.excess()\n"}},
 		Test:  poolScenarios + "ordered-pods-leave-one-at-a-time", Rule: "delete web-c",
@@ -416,6 +431,16 @@ var poolUpdates = []Mutant{
 		Name:  "pods that wait for their claims kept waiting by a live read",
 		Edits: []Edit{{"internal/plan/pool/fill_places.go", "case CreatePods, CompletePod:", "case CreatePods:"}},
 		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed before a live read", Rule: "complete db-new",
+	},
+	{
+		Name:  "births that are sent before the live read that they need",
+		Edits: []Edit{{"internal/plan/pool/fill_places.go", "!FillsPlace(a) || a.Effect().Read != plan.OnCaches", "!FillsPlace(a)"}},
+		Test:  "internal/plan/pool TestPlacesAreFilledBeforeALiveReadIfTheCachesSuffice", Rule: "keepdeleted",
+	},
+	{
+		Name:  "places filled before a live read without a check of the invariants",
+		Edits: []Edit{{"internal/control/pools/controller.go", "invariants.Check(*seen, steps, hold.Decision{})", "invariants.Check(*seen, nil, hold.Decision{})"}},
+		Test:  "internal/control/pools TestBirthsBeforeALiveReadThatViolateAnInvariantAreNotCarriedOut", Rule: "error <nil>, carried out",
 	},
 	{
 		Name:  "live read that pods which end again and again put off",
