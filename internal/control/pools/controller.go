@@ -246,7 +246,7 @@ func (c *Controller) fillPlaces(ctx context.Context, seen *pool.Snapshot, steps 
 		return nil, nil
 	}
 	if broken := invariants.Check(*seen, steps, hold.Decision{}); broken != nil {
-		return nil, broken
+		return nil, c.refuse(ctx, *seen, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, seen, steps, hold.Decision{})
 	c.log(ctx, seen.Key, steps, done)

@@ -87,15 +87,12 @@ func (p *poolState) atCurrent(pods int) int {
 	return max(0, min(pods, p.Object.Strategy.Partition.Of(p.Object.Replicas)-earlier))
 }
 
-// inOrder reports whether the next pod may be created or deleted although pods are ordered: no pod terminates, and each one
-// is available or has had its time to become Ready, so a pod that never does so blocks no other permanently.
+// inOrder reports whether the next pod may be created although pods are ordered: no pod terminates, and each one is available or has
+// had its time to become Ready, so a pod that never does so blocks no other permanently.
 func (p *poolState) inOrder() bool {
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		if !p.owns(pod) || pod.Finished {
-			continue
-		}
-		if pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now) || p.starts(pod) {
+		if p.terminatesInTime(*pod) || p.owns(pod) && !pod.Finished && p.starts(pod) {
 			return false
 		}
 	}

@@ -133,7 +133,7 @@ func (p *poolState) missing() int {
 
 // vacant is how many places are empty, or of identities that are perhaps handed over. It is negative if there are too many pods.
 func (p *poolState) vacant() int {
-	return p.Object.Replicas + p.surge - len(p.staying) - len(p.leaving) - len(p.handovers) - p.pausing() - len(p.neverMatched()) - p.awaited()
+	return p.Object.Replicas + p.surge - len(p.staying) - len(p.leaving) - len(p.handovers) - p.unshown - p.pausing() - len(p.neverMatched()) - p.awaited()
 }
 
 // perhapsHandedOver is how many identities have their places while the hold cannot be read: their claims are marked, and where claims of

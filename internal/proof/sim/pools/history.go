@@ -423,10 +423,13 @@ func (h *history) handoverPlaced(s *server, c *pool.Claim, cause reason.Code, se
 	if least != most {
 		return // the pods of a higher number may stay instead
 	}
-	places := least
-	for _, p := range s.pods {
-		places -= one(p.Active() && !p.Unmatched && (h.birth[p.UID] <= at || p.From != ""))
+	needed := func(pods []pool.Pod) (n int) {
+		for _, p := range pods {
+			n += one(p.Active() && !p.Unmatched && (h.birth[p.UID] <= at || p.From != ""))
+		}
+		return n
 	}
+	places := least - max(needed(seen.Pods), needed(slices.Collect(maps.Values(s.pods))))
 	for _, i := range s.lease.Intents {
 		pod, exists := s.pods[i.Pod]
 		places -= one(i.UID != c.From && i.Cause == reason.IdentityHandover && (!exists || !pod.Active()))
