@@ -724,3 +724,38 @@ func TestWhatAClaimWithoutLabelsBelongsTo(t *testing.T) {
 		})
 	}
 }
+
+// changingHolds reads a hold that another process has written again before each of the next reads.
+type changingHolds struct{ writes *int }
+
+func (changingHolds) Cached(plan.Key) plan.Record { return plan.Record{} }
+
+func (h changingHolds) Read(context.Context, plan.Key) (plan.Record, error) {
+	record := plan.Record{}
+	record.Exists, record.Version = true, plan.Version(10+*h.writes)
+	*h.writes--
+	if *h.writes < 0 {
+		record.Version, *h.writes = 10, 0
+	}
+	return record, nil
+}
+
+// A pod that is gone may be one whose hand-over the Lease has recorded meanwhile.
+func TestALiveReadIsMadeAgainIfTheHoldChanges(t *testing.T) {
+	for writes, want := range map[int]struct {
+		reads int
+		fails bool
+	}{0: {1, false}, 1: {2, false}, 100: {3, true}} {
+		s := &server{}
+		o := newObserver(t, s)
+		o.options.Holds = changingHolds{&writes}
+		_, err := o.Live(t.Context(), key)
+		reads := 0
+		for _, resource := range s.requested {
+			reads += map[bool]int{true: 1}[resource == "pods"]
+		}
+		if reads != want.reads || (err != nil) != want.fails {
+			t.Errorf("pods were read %d times, error %v, want %+v", reads, err, want)
+		}
+	}
+}

@@ -98,3 +98,24 @@ claim a/logs siblings=data from=a`)
 		t.Errorf("the plan marks %+v", marks)
 	}
 }
+
+// A late mark is taken back as it was: for the pod before, with what a person asked for, and only while this pod exists.
+func TestClaimsThatAreMarkedAgainKeepWhatAPersonAskedFor(t *testing.T) {
+	s := mustParse(t, `# A late mark for another pod has reached the claims.
+pool web replicas=1 claims=data,logs
+revision 2
+at pods=10 claims=30
+pod a starting gated uid=next version=10 successor
+claim a/data siblings=data,logs from=other version=30 retain
+claim a/logs siblings=data,logs from=other version=8`)
+	marks := plan.Only[pool.PrepareHandover](pool.Plan(s))
+	if len(marks) != 1 || marks[0].From != "a" || len(marks[0].Claims) != 2 || !marks[0].Retain || !marks[0].Newer {
+		t.Errorf("the claims are marked as %+v", marks)
+	}
+	for i := range s.Claims {
+		s.Claims[i].From = "next"
+	}
+	if marks := plan.Only[pool.PrepareHandover](pool.Plan(s)); len(marks) > 0 {
+		t.Errorf("marks for the pod itself are taken back: %+v", marks)
+	}
+}

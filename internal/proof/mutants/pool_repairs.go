@@ -157,7 +157,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "pod created beside one that has ended and is not replaced yet",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - len(p.handovers) - p.pausing()", " - len(p.handovers)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", " - p.unshown - p.pausing()", " - p.unshown"}},
 		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
 	},
 	{

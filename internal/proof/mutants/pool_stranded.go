@@ -21,13 +21,73 @@ var strandedPods = []Mutant{
 	},
 	{
 		Name:  "claims of which one has no mark, marked again",
-		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "len(p.handedOver(pod.ID, mark)) != len(claims) || ", ""}},
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "c.Deleting || c.From == \"\" || c.From == pod.UID", "c.Deleting || c.From == pod.UID"}},
 		Test:  poolScenarios + "claims-of-which-one-was-created-again-are-not-marked-again", Rule: "prepare hand-over",
 	},
 	{
 		Name:  "claims of which one is missing, marked again",
-		Edits: []Edit{{"internal/plan/pool/complete_pod.go", " || !p.complete(pod.ID, mark)", ""}},
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "return !slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == sibling })", "return sibling == \"\""}},
 		Test:  poolScenarios + "claims-whose-mark-came-late-and-of-which-one-is-missing-are-not-marked-again", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "claims that name two former pods, marked again for a third",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "case late != \"\" && c.From != late:", "case late == \"-\":"}},
+		Test:  poolScenarios + "claims-that-name-three-former-pods-are-not-marked-again", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "claims that a late mark reached in part, given up",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "\t\tcase c.From == pod.From:\n\t\tcase", "\t\tcase"}},
+		Test:  poolScenarios + "claims-of-which-a-late-mark-reached-one-are-marked-again", Rule: "because HandoverFailed",
+	},
+	{
+		Name:  "claims marked again without what a person asked for",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "again.Siblings, again.Retain = append(again.Siblings, c.Template), again.Retain || c.Retain", "again.Siblings = append(again.Siblings, c.Template)"}},
+		Test:  "internal/plan/pool TestClaimsThatAreMarkedAgainKeepWhatAPersonAskedFor", Rule: "the claims are marked as",
+	},
+	{
+		Name:  "claims marked again on an older view of pods",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "again.Newer = again.Newer || c.Version > p.PodsAt", "again.Newer = again.Newer && c.Version > p.PodsAt"}},
+		Test:  "internal/plan/pool TestClaimsThatAreMarkedAgainKeepWhatAPersonAskedFor", Rule: "the claims are marked as",
+	},
+	{
+		Name:  "marks for the pod itself, taken back",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", " || c.From == \"\" || c.From == pod.UID:", " || c.From == \"\":"}},
+		Test:  "internal/plan/pool TestClaimsThatAreMarkedAgainKeepWhatAPersonAskedFor", Rule: "are taken back",
+	},
+	{
+		Name:  "pod completed from caches although the hold has changed",
+		Edits: []Edit{{"internal/control/pools/controller.go", "sameHold := !slices.ContainsFunc(t.steps, pool.TakesPlace) || c.isSameHold(ctx, seen)", "sameHold := true"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/a pod is not completed before a live read if the hold has changed: its place may be that of an identity that is handed over", Rule: "complete db-new",
+	},
+	{
+		Name:  "pod completed before the live read that a changed hold needs",
+		Edits: []Edit{{"internal/control/pools/controller.go", "\t\tif !sameHold {\n\t\t\tfills = slices.DeleteFunc(fills, pool.TakesPlace)\n\t\t}\n", ""}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created although the hold has changed, and none is completed", Rule: "complete db-new",
+	},
+	{
+		Name:  "live read of a hold that changes meanwhile",
+		Edits: []Edit{{"internal/cluster/pools/observer.go", "if ofHold == nil && !same {", "if ofHold == nil && same && !same {"}},
+		Test:  "internal/cluster/pools TestALiveReadIsMadeAgainIfTheHoldChanges", Rule: "pods were read 1 times",
+	},
+	{
+		Name:  "pod that never ran kept in the place of a hand-over",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "if !p.hasNoData(&p.staying[i]) {", "if !p.isNew(&p.staying[i]) {"}},
+		Test:  poolScenarios + "a-pod-that-never-ran-makes-room-for-a-hand-over-although-it-has-claims", Rule: "HandoverUnneeded",
+	},
+	{
+		Name:  "place of a hand-over whose claims are not shown, given to a new identity",
+		Edits: []Edit{{"internal/plan/pool/hand_over.go", "n += one(!s.Live && waits", "n += one(s.Live && waits"}},
+		Test:  poolScenarios + "claims-that-a-process-has-not-shown-keep-the-place-of-a-hand-over", Rule: "complete web-c",
+	},
+	{
+		Name:  "pod without claims created from caches while claims exist",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\t\tbirth.Careful = true\n", "\t\tbirth.Careful = birth.Careful && birth.Pool != \"\"\n"}},
+		Test:  poolScenarios + "a-revision-that-only-a-terminating-pod-has-is-not-chosen", Rule: "hold: read live",
+	},
+	{
+		Name:  "pod of a surge in the place of an identity that is handed over",
+		Edits: []Edit{{"internal/plan/pool/surge.go", "max(existing, toCreate-handedOver)", "max(existing, toCreate-0*handedOver)"}},
+		Test:  poolScenarios + "no-pod-of-a-surge-takes-the-place-of-an-identity-that-is-handed-over", Rule: "create 1 pods",
 	},
 	{
 		Name:  "hand-over of a pod that never ran, recorded without the pod before it",

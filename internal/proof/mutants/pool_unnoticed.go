@@ -209,11 +209,6 @@ var unnoticedInPlans = []Mutant{
 		Test:  poolScenarios + "a-pod-that-serves-without-claims-is-not-taken-for-a-new-one", Rule: "delete web-a",
 	},
 	{
-		Name:  "pod with claims given up for a hand-over because it still waits for one",
-		Edits: []Edit{{poolState, "return p.Gated && len(s.claimsOf(p.ID)) == 0", "return p.Gated"}},
-		Test:  poolScenarios + "a-pod-with-claims-keeps-its-place-beside-a-hand-over", Rule: "delete web-b",
-	},
-	{
 		Name:  "former resources of a container that gets others later, forgotten",
 		Edits: []Edit{{poolStages, "case had && pod.Update.Begun:", "case had || pod.Update.Begun:"}},
 		Test:  "internal/plan/pool TestAnUpdateThatBeginsAgainKeepsTheFormerResources", Rule: "former resources",

@@ -287,7 +287,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "pod that is too many until the next template is compared",
-		Edits: []Edit{{poolSurge, "return 0, false", "return 0, true"}},
+		Edits: []Edit{{poolSurge, "return 0, 0, false", "return 0, 0, true"}},
 		Test:  poolScenarios + "a-surge-waits-while-the-template-is-not-compared", Rule: "ReplicasExceeded",
 	},
 	{
@@ -497,7 +497,7 @@ var surges = []Mutant{
 	},
 	{
 		Name:  "ordered pods that stop behind a dead node",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now)", "pod.Phase == plan.Terminating"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now)", "pod.Phase == plan.Terminating"}},
 		Test:  poolScenarios + "an-ordered-pod-is-born-although-one-does-not-end", Rule: "create 1 pods",
 	},
 	{

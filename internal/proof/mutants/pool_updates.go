@@ -239,7 +239,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "identity with data given up for a pod without",
-		Edits: []Edit{{poolState, "if !p.isNew(&p.staying[i]) {", "if p.staying[i].Name != \"\" {"}},
+		Edits: []Edit{{poolState, "if !p.hasNoData(&p.staying[i]) {", "if p.staying[i].Name != \"\" {"}},
 		Test:  poolScenarios + "a-pod-without-data-makes-room-for-a-hand-over", Rule: "retire a of web",
 	},
 	{
