@@ -25,7 +25,7 @@ type CreatePods struct {
 // Reason implements plan.Action.
 func (CreatePods) Reason() reason.Code { return reason.IdentityBorn }
 
-// Effect implements plan.Action. A birth needs no hold: an identity that is one too many leaves before it has claims.
+// Effect implements plan.Action. A birth needs no hold: an identity that is one too many leaves before it has run (ADR 51).
 func (a CreatePods) Effect() plan.Effect {
 	read := plan.OnCaches
 	if a.Careful {

@@ -22,7 +22,7 @@ func FillingPlaces(steps []plan.Action) []plan.Action {
 }
 
 // TakesPlace reports whether an action lets a new identity keep its place. The hold must be as the plan has seen it, after the pods that the
-// plan has seen: otherwise the place may be that of an identity which is being handed over.
+// plan has seen: otherwise the place may be that of an identity which is being handed over (ADR 51).
 func TakesPlace(a plan.Action) bool {
 	complete, is := a.(CompletePod)
 	return is && complete.From == ""
