@@ -184,9 +184,9 @@ type turn struct {
 
 // decide plans on the caches and, if they are not sufficient, again on a live read. Places are filled before that read, and a
 // refusal delays nothing else. If pods were created, the read is put off, so that they are completed as soon as the caches show
-// them. No new identity takes a place because of a hold that has changed since: the place may be that of an identity which is handed
-// over, and whose pod is already gone. A plan that ends pods is confirmed by another read of the object. No disruption begins long after the first of these
-// reads: pods may have ended meanwhile.
+// them. No new identity keeps a place under a hold that has changed since: the place may be that of an identity which is handed over, and
+// whose pod is already gone (ADR 51). A plan that ends pods is confirmed by another read of the object. No disruption begins long after the
+// first read of its plan: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, error) {
 	began := time.Now()
 	t := turn{seen: seen, steps: pool.Plan(seen)}
@@ -204,6 +204,7 @@ func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, erro
 			return t, nil
 		}
 		c.deferred.Delete(seen.Key)
+		began = time.Now()
 		live, err := c.Observer.Live(ctx, seen.Key)
 		if err != nil {
 			t.steps, t.decision = slices.DeleteFunc(onCaches(t.steps), pool.FillsPlace), hold.Decision{}

@@ -47,9 +47,9 @@ func (v *view) mayComeBack(d plan.Disruption, p *pool.Pod) bool {
 	return slices.Contains(inDoubt, d.Because)
 }
 
-// mayHaveData reports whether a pod has claims that it or an earlier pod of its identity may have used.
+// mayHaveData reports whether a pod has claims that it or an earlier pod of its identity may have used, and that are not given up already.
 func (v *view) mayHaveData(p *pool.Pod) bool {
-	claims := v.claimsOf(p.ID)
+	claims := slices.DeleteFunc(slices.Clone(v.claimsOf(p.ID)), func(c pool.Claim) bool { return c.Retired })
 	ran := !p.Gated || p.From != "" || slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.From != "" && c.From != p.UID })
 	return ran && (len(p.Mounts) > 0 || len(claims) > 0)
 }

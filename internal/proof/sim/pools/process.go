@@ -138,7 +138,7 @@ func (p *process) decideOnCaches(began time.Time, seen pool.Snapshot, steps []pl
 		fills = slices.DeleteFunc(fills, pool.TakesPlace)
 	}
 	if len(fills) == 0 {
-		p.decideOnLiveRead(began)
+		p.decideOnLiveRead()
 		return
 	}
 	p.begin(began, seen, fills, hold.Decision{})
@@ -151,14 +151,15 @@ func (p *process) decideOnCaches(began time.Time, seen pool.Snapshot, steps []pl
 			p.reportCurrent(seen, steps)
 			return
 		}
-		p.decideOnLiveRead(began)
+		p.decideOnLiveRead()
 	})
 }
 
 // decideOnLiveRead appends the steps of a live read, after which the process plans again. Places that it failed to fill are not tried
 // again.
-func (p *process) decideOnLiveRead(began time.Time) {
+func (p *process) decideOnLiveRead() {
 	p.deferred = false
+	began := p.server.now
 	for part := range partsOfLiveRead {
 		p.steps = append(p.steps, func(p *process) {
 			if live, complete := p.readLive(part, &p.attempt.read); complete {
