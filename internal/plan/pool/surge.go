@@ -6,10 +6,10 @@ import "github.com/lockstep-dev/lockstep/internal/plan/reason"
 // asked for exist while pods are outdated.
 
 // surgeWanted is how many pods more than asked for are wanted: not more than are outdated, also if they are to be replaced for
-// another reason, because they leave for that one and not because they are too many. For those that are handed over now, whose next pods get
-// the template, no further pod is created. While it is not known which are outdated, while
-// updates are paused, or while fewer pods are asked for and have not left yet, no new identity is created, and the pods that exist and
-// the kept identities keep their places. If no pods are asked for, all of them are too many.
+// another reason, because they leave for that one and not because they are too many. For those that are handed over now, whose next
+// pods get the template, no further pod is created. While it is not known which are outdated, while updates are paused, or while fewer
+// pods are asked for and have not left yet, no new identity is created, and the pods that exist and the kept identities keep their
+// places. If no pods are asked for, all of them are too many.
 func (p *poolState) surgeWanted(kept int) int {
 	s := &p.Object.Strategy
 	if s.Policy != Recreate || s.OnDelete || p.Object.Replicas == 0 {
